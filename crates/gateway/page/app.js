@@ -31,12 +31,12 @@ function showSignIn(error) {
       report(failure);
     }
   };
-  fill(shell, h('main', { class: 'empty' },
-    h('h1', {}, 'Haft'),
+  fill(shell, h('main.empty',
+    h('h1', 'Haft'),
     error && h('p', { role: 'alert', class: 'state fail' }, error.message),
-    error?.help && h('p', {}, error.help),
-    h('p', {}, 'Open the link that ', h('code', {}, 'haft serve'), ' printed; it works once. For another link run ', h('code', {}, 'haft serve --link'), ', or paste a token here.'),
-    h('form', { class: 'row', onsubmit: submit }, input, h('button', { class: 'primary' }, 'Sign in'))));
+    error?.help && h('p', error.help),
+    h('p', 'Open the link that ', h('code', 'haft serve'), ' printed; it works once. For another link run ', h('code', 'haft serve --link'), ', or paste a token here.'),
+    h('form.row', { onsubmit: submit }, input, h('button.primary', 'Sign in'))));
 }
 
 async function start() {
@@ -60,7 +60,7 @@ async function start() {
 }
 
 function showUnreachable(error) {
-  fill(shell, h('main', { class: 'empty' }, h('h1', {}, 'Haft'), h('p', { role: 'alert' }, error.message ?? String(error)), h('p', {}, error.help ?? ''), h('button', { class: 'primary', onclick: () => location.reload() }, 'Try again')));
+  fill(shell, h('main.empty', h('h1', 'Haft'), h('p', { role: 'alert' }, error.message ?? String(error)), h('p', error.help ?? ''), h('button.primary', { onclick: () => location.reload() }, 'Try again')));
 }
 
 start();

@@ -2,26 +2,27 @@
 
 const SVG = 'http://www.w3.org/2000/svg';
 
-/** Makes an element: `h('button', { class: 'primary', onclick: send }, 'Send')`. */
-export function h(tag, attributes, ...children) {
+/** Makes an element: `h('button.primary', { onclick: send }, 'Send')`. The attributes may be left out. */
+export function h(name, ...rest) {
+  const [tag, ...classes] = name.split('.');
   const element = document.createElement(tag);
-  setAttributes(element, attributes);
-  append(element, children);
-  return element;
+  if (classes.length) element.className = classes.join(' ');
+  if (rest[0]?.constructor === Object) setAttributes(element, rest.shift());
+  return append(element, rest);
 }
 
 /** Makes an SVG element. */
 export function svg(tag, attributes, ...children) {
   const element = document.createElementNS(SVG, tag);
   setAttributes(element, attributes);
-  append(element, children);
-  return element;
+  return append(element, children);
 }
 
 function setAttributes(element, attributes) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (value === undefined || value === null || value === false) continue;
     if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
+    else if (name === 'class') element.classList.add(...String(value).split(/\s+/).filter(Boolean));
     else if (name === 'value' || name === 'checked' || name === 'indeterminate' || name === 'selected') element[name] = value;
     else element.setAttribute(name, value === true ? '' : String(value));
   }
@@ -65,7 +66,7 @@ export function visible(text) {
   const nodes = [];
   let end = 0;
   for (const match of String(text).matchAll(HIDDEN)) {
-    nodes.push(text.slice(end, match.index), h('mark', { class: 'hidden-char' }, codePoint(match[0])));
+    nodes.push(text.slice(end, match.index), h('mark.hidden-char', codePoint(match[0])));
     end = match.index + match[0].length;
   }
   nodes.push(String(text).slice(end));

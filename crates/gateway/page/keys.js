@@ -1,7 +1,6 @@
 // Keys of the whole page. None of them works while the user types.
 
-import { openHelp } from './elements/help.js';
-import { openPalette } from './elements/palette.js';
+import { openHelp, openPalette } from './on-demand.js';
 import { go } from './router.js';
 
 const PLACES = { c: 'chat', i: 'inbox', t: 'tools', a: 'agents', h: 'history', u: 'usage', d: 'doctor', s: 'settings', p: 'policy' };

@@ -2,9 +2,9 @@
 
 import { h } from './dom.js';
 
-const polite = h('div', { class: 'visually-hidden', role: 'log', 'aria-live': 'polite', 'aria-label': 'Announcements' });
-const assertive = h('div', { class: 'visually-hidden', role: 'alert', 'aria-live': 'assertive' });
-const toasts = h('div', { class: 'toasts', role: 'region', 'aria-label': 'Messages' });
+const polite = h('div.visually-hidden', { role: 'log', 'aria-live': 'polite', 'aria-label': 'Announcements' });
+const assertive = h('div.visually-hidden', { role: 'alert', 'aria-live': 'assertive' });
+const toasts = h('div.toasts', { role: 'region', 'aria-label': 'Messages' });
 const MOST_TOASTS = 4;
 
 export function mountNotices() {
@@ -13,7 +13,7 @@ export function mountNotices() {
 
 /** Says something to a screen reader when it has time. */
 export function announce(text) {
-  polite.append(h('div', {}, text.slice(0, 500)));
+  polite.append(h('div', text.slice(0, 500)));
   while (polite.childElementCount > 3) polite.firstChild.remove();
 }
 
@@ -24,12 +24,12 @@ export function alertUser(text) {
 
 /** Shows a message for a while; failures stay until they are closed. */
 export function toast(message, { fix = '', kind = '', action = null } = {}) {
-  const close = h('button', { class: 'close', 'aria-label': 'Close message', onclick: () => box.remove() }, '×');
+  const close = h('button.close', { 'aria-label': 'Close message', onclick: () => box.remove() }, '×');
   const button = action && h('button', { onclick: () => { box.remove(); action.run(); } }, action.label);
   const words = { fail: '✗ Failed: ', ok: '✓ Done: ' };
   const box = h('div', { class: `toast ${kind}`, role: kind === 'fail' ? 'alert' : 'status' },
-    h('div', { class: 'grow' }, h('span', { class: kind ? `state ${kind}` : 'visually-hidden' }, words[kind] ?? 'Note: '), message,
-      fix && h('div', { class: 'fix' }, fix), button && h('div', {}, button)),
+    h('div.grow', h('span', { class: kind ? `state ${kind}` : 'visually-hidden' }, words[kind] ?? 'Note: '), message,
+      fix && h('div.fix', fix), button && h('div', button)),
     close);
   toasts.append(box);
   while (toasts.childElementCount > MOST_TOASTS) toasts.firstChild.remove();

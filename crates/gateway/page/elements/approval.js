@@ -25,16 +25,16 @@ class ApprovalDialog {
     this.opened = performance.now();
     this.opener = document.activeElement;
     const titleId = uniqueId('approval');
-    this.extra = h('div', { class: 'stack' });
-    this.box = h('dialog', { class: 'approval', 'aria-labelledby': titleId, onkeydown: (event) => this.#key(event), onclose: () => this.#closed() },
-      h('div', { class: 'dialog-body' },
-        h('div', { class: 'row spread' },
+    this.extra = h('div.stack');
+    this.box = h('dialog.approval', { 'aria-labelledby': titleId, onkeydown: (event) => this.#key(event), onclose: () => this.#closed() },
+      h('div.dialog-body',
+        h('div.row.spread',
           h('h2', { id: titleId }, `${visibleText(approval.agent)} wants to use ${visibleText(approval.tool)}`),
-          h('span', { class: 'countdown', 'data-expires': approval.expires, role: 'timer' })),
-        approval.edit_fault && h('p', { class: 'call-error' }, `The edited arguments were not accepted: ${approval.edit_fault}`),
+          h('span.countdown', { 'data-expires': approval.expires, role: 'timer' })),
+        approval.edit_fault && h('p.call-error', `The edited arguments were not accepted: ${approval.edit_fault}`),
         effectsList(approval.effects),
         this.#because(),
-        approval.diff_html && insertRendered(h('div', { class: 'rendered scroll', tabindex: 0, role: 'region', 'aria-label': 'Diff' }), approval.diff_html),
+        approval.diff_html && insertRendered(h('div.rendered.scroll', { tabindex: 0, role: 'region', 'aria-label': 'Diff' }), approval.diff_html),
         !approval.diff_html && this.#arguments(),
         this.extra,
         this.#actions()));
@@ -48,24 +48,24 @@ class ApprovalDialog {
 
   #because() {
     const { reason, can_undo: canUndo, session_refused: refused } = this.approval;
-    return h('div', { class: 'asked-because' },
-      h('div', {}, h('strong', {}, 'Asked because '), visible(reason)),
-      h('div', {}, canUndo ? 'Can be undone.' : h('span', { class: 'state ask' }, '! Cannot be undone.')),
-      refused && h('div', { class: 'muted' }, visible(refused)));
+    return h('div.asked-because',
+      h('div', h('strong', 'Asked because '), visible(reason)),
+      h('div', canUndo ? 'Can be undone.' : h('span.state.ask', '! Cannot be undone.')),
+      refused && h('div.muted', visible(refused)));
   }
 
   #arguments() {
-    const box = h('div', { class: 'rendered scroll' });
+    const box = h('div.rendered.scroll');
     if (this.approval.arguments_html) insertRendered(box, this.approval.arguments_html);
-    else box.append(h('pre', {}, JSON.stringify(this.approval.arguments, null, 2)));
-    return h('details', {}, h('summary', {}, 'Arguments'), box);
+    else box.append(h('pre', JSON.stringify(this.approval.arguments, null, 2)));
+    return h('details', h('summary', 'Arguments'), box);
   }
 
   #actions() {
-    const button = (label, key, run, attributes = {}) => h('button', { type: 'button', disabled: true, title: `${label} (${key})`, 'aria-keyshortcuts': key, onclick: () => this.#guarded(run), ...attributes }, label, h('kbd', {}, key));
+    const button = (label, key, run, attributes = {}) => h('button', { disabled: true, title: `${label} (${key})`, 'aria-keyshortcuts': key, onclick: () => this.#guarded(run), ...attributes }, label, h('kbd', key));
     const { session_rules: rules, session_refused: refused, widths } = this.approval;
     const canAnswer = store.can('approve');
-    this.deny = h('button', { type: 'button', class: 'danger', 'aria-keyshortcuts': 'N', onclick: () => this.#guarded(() => this.answer({ answer: 'deny' })) }, 'Deny', h('kbd', {}, 'N'));
+    this.deny = h('button', { class: 'danger', 'aria-keyshortcuts': 'N', onclick: () => this.#guarded(() => this.answer({ answer: 'deny' })) }, 'Deny', h('kbd', 'N'));
     this.armed = canAnswer ? [
       button('Deny and say why…', 'W', () => this.#comment()),
       button('Edit…', 'E', () => this.#edit()),
@@ -74,8 +74,8 @@ class ApprovalDialog {
       button('Allow once', 'Y', () => this.answer({ answer: 'once' }), { class: 'primary' }),
     ].filter(Boolean) : [];
     if (!canAnswer) this.deny.disabled = true;
-    this.buttons = h('div', { class: 'approval-actions' }, this.deny, this.armed,
-      !canAnswer && h('p', { class: 'muted' }, 'This page may not answer: its token lacks the scope “approve”.'));
+    this.buttons = h('div.approval-actions', this.deny, this.armed,
+      !canAnswer && h('p.muted', 'This page may not answer: its token lacks the scope “approve”.'));
     return this.buttons;
   }
 
@@ -99,13 +99,13 @@ class ApprovalDialog {
 
   #comment() {
     const input = h('textarea', { rows: 2, 'aria-label': 'What the model should do instead', placeholder: 'What should it do instead? The model reads this.' });
-    fill(this.extra, input, h('button', { type: 'button', class: 'danger', onclick: () => this.answer({ answer: 'deny', comment: input.value.trim() || undefined }) }, 'Deny with this comment'));
+    fill(this.extra, input, h('button', { class: 'danger', onclick: () => this.answer({ answer: 'deny', comment: input.value.trim() || undefined }) }, 'Deny with this comment'));
     input.focus();
   }
 
   #edit() {
     const input = h('textarea', { rows: 8, class: 'mono', spellcheck: 'false', 'aria-label': 'Arguments as JSON' }, JSON.stringify(this.approval.arguments, null, 2));
-    const wrong = h('p', { class: 'problem', role: 'alert' });
+    const wrong = h('p.problem', { role: 'alert' });
     const send = () => {
       try {
         this.answer({ answer: 'edit', arguments: JSON.parse(input.value) });
@@ -113,24 +113,24 @@ class ApprovalDialog {
         wrong.textContent = `This is not JSON: ${error.message}`;
       }
     };
-    fill(this.extra, h('p', { class: 'muted' }, 'The edited call is checked and asked about again.'), input, wrong, h('button', { type: 'button', class: 'primary', onclick: send }, 'Use these arguments'));
+    fill(this.extra, h('p.muted', 'The edited call is checked and asked about again.'), input, wrong, h('button', { class: 'primary', onclick: send }, 'Use these arguments'));
     input.focus();
   }
 
   #always() {
     const { widths, rules_file: file } = this.approval;
     const group = uniqueId('width');
-    const choices = widths.map((width, at) => h('label', { class: 'check' },
+    const choices = widths.map((width, at) => h('label.check',
       h('input', { type: 'radio', name: group, value: String(width.index), checked: at === 0 }),
-      h('span', {}, `${width.name}: `, h('code', {}, visible(width.rules.join(', '))), ' ', h('small', { title: (width.past ?? []).join('\n') }, `would have covered ${width.past_calls ?? 0} past calls`))));
+      h('span', `${width.name}: `, h('code', visible(width.rules.join(', '))), ' ', h('small', { title: (width.past ?? []).join('\n') }, `would have covered ${width.past_calls ?? 0} past calls`))));
     const save = () => this.answer({ answer: 'always', width: Number(this.extra.querySelector('input:checked').value) });
-    fill(this.extra, h('fieldset', { class: 'stack' }, h('legend', {}, 'Always allow'), choices, h('small', {}, 'Saved in ', h('code', {}, file ?? 'your configuration'))),
-      h('button', { type: 'button', class: 'primary', onclick: save }, 'Save this rule and allow'));
+    fill(this.extra, h('fieldset.stack', h('legend', 'Always allow'), choices, h('small', 'Saved in ', h('code', file ?? 'your configuration'))),
+      h('button', { class: 'primary', onclick: save }, 'Save this rule and allow'));
     this.extra.querySelector('input').focus();
   }
 
   async answer(answer) {
-    const { id, fingerprint, tool } = this.approval;
+    const { id, fingerprint } = this.approval;
     this.isAnswered = true;
     await act(this.deny, async () => {
       try {
@@ -140,7 +140,6 @@ class ApprovalDialog {
         toast(error.message, { fix: error.help });
       }
       this.box.close();
-      if (answer.answer === 'deny') toast(`Denied: ${tool}. The card says why and how to change it.`, {});
     });
   }
 

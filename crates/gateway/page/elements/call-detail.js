@@ -4,74 +4,74 @@ import { api } from '../api.js';
 import { fill, h, insertRendered } from '../dom.js';
 import { fullTime } from '../format.js';
 import { act, copy, toast } from '../notices.js';
+import { openUndo } from '../on-demand.js';
 import { href } from '../router.js';
 import { isOpen } from '../states.js';
 import { store } from '../store.js';
 import { tabs } from './tabs.js';
 import { effectsList, traceList, verdictBadge } from './trace.js';
-import { openUndo } from './undo.js';
 
 export function callDetail(call, { tab, onTab }) {
   const entries = [
     { name: 'result', label: 'Result', build: () => result(call) },
     { name: 'input', label: 'Input', build: () => input(call) },
-    call.diff_html && { name: 'diff', label: 'Diff', build: () => insertRendered(h('div', { class: 'rendered scroll' }), call.diff_html) },
+    call.diff_html && { name: 'diff', label: 'Diff', build: () => insertRendered(h('div.rendered.scroll'), call.diff_html) },
     { name: 'effects', label: 'Effects', build: () => effectsList(call.effects) },
     { name: 'decision', label: 'Decision', build: () => decision(call) },
   ].filter(Boolean);
   const first = call.diff_html && call.state !== 'error' ? 'diff' : 'result';
   const { list, panel } = tabs(`Details of ${call.tool}`, entries, { selected: tab ?? first, onSelect: onTab });
-  return h('div', { class: 'call-body' }, list, panel, actions(call));
+  return h('div.call-body', list, panel, actions(call));
 }
 
 function result(call) {
   const nodes = [];
-  if (isOpen(call)) nodes.push(h('p', { class: 'muted' }, call.state === 'waiting' ? 'It runs when it is approved.' : 'No result yet.'));
+  if (isOpen(call)) nodes.push(h('p.muted', call.state === 'waiting' ? 'It runs when it is approved.' : 'No result yet.'));
   for (const image of call.images ?? []) {
     if (/^data:image\/(png|jpeg|gif|webp)[;,]/.test(image.url)) nodes.push(h('img', { src: image.url, alt: `Image from ${call.tool}` }));
   }
-  if (call.result_html) nodes.push(insertRendered(h('div', { class: 'output rendered', tabindex: 0 }), call.result_html));
-  else if (call.result) nodes.push(h('div', { class: 'output', tabindex: 0 }, call.result));
-  else if (!isOpen(call) && !nodes.length) nodes.push(h('p', { class: 'muted' }, call.message ?? 'The tool returned nothing.'));
+  if (call.result_html) nodes.push(insertRendered(h('div.output.rendered', { tabindex: 0 }), call.result_html));
+  else if (call.result) nodes.push(h('div.output', { tabindex: 0 }, call.result));
+  else if (!isOpen(call) && !nodes.length) nodes.push(h('p.muted', call.message ?? 'The tool returned nothing.'));
   if (call.result_cut && call.record) nodes.push(moreOutput(call));
   return nodes;
 }
 
 /** Pages through the whole output of a call whose result was cut. */
 function moreOutput(call) {
-  const box = h('div', { class: 'stack' });
+  const box = h('div.stack');
   let offset = 0;
-  const button = h('button', { type: 'button', onclick: () => act(button, async () => {
+  const button = h('button', { onclick: () => act(button, async () => {
     const page = await api.get(api.record(call.record, '/output'), { offset, limit: 65_536 });
-    const part = h('div', { class: 'output rendered', tabindex: 0 });
+    const part = h('div.output.rendered', { tabindex: 0 });
     if (page.html) insertRendered(part, page.html);
     else part.textContent = page.text ?? '';
     box.replaceChildren(part);
     offset = page.next ?? 0;
     button.textContent = page.next ? 'Next part of the output' : 'Full output from the start';
   }) }, 'Full output');
-  return h('div', { class: 'stack' }, h('div', { class: 'row' }, button, h('span', { class: 'muted' }, 'The result was cut.')), box);
+  return h('div.stack', h('div.row', button, h('span.muted', 'The result was cut.')), box);
 }
 
 function input(call) {
-  if (call.arguments_html) return insertRendered(h('div', { class: 'rendered scroll' }), call.arguments_html);
-  return h('pre', { class: 'output' }, JSON.stringify(call.arguments, null, 2));
+  if (call.arguments_html) return insertRendered(h('div.rendered.scroll'), call.arguments_html);
+  return h('pre.output', JSON.stringify(call.arguments, null, 2));
 }
 
 function decision(call) {
-  if (!call.decision) return h('p', { class: 'muted' }, 'Not decided yet.');
-  return h('div', { class: 'stack' }, h('div', { class: 'row' }, h('strong', {}, 'Decision'), verdictBadge(call.decision.verdict)), traceList(call.decision.trace));
+  if (!call.decision) return h('p.muted', 'Not decided yet.');
+  return h('div.stack', h('div.row', h('strong', 'Decision'), verdictBadge(call.decision.verdict)), traceList(call.decision.trace));
 }
 
 function actions(call) {
   const argumentsText = JSON.stringify(call.arguments ?? {});
   const undo = call.can_undo && !call.undone && call.record && store.can('admin');
-  return h('div', { class: 'call-actions' },
-    h('button', { type: 'button', onclick: () => copy(call.result ?? call.message ?? '', 'Copied the result') }, 'Copy result'),
-    h('a', { class: 'button', href: href('tools', call.tool, { arguments: argumentsText, agent: call.agent }) }, 'Run again in Tools'),
-    undo && h('button', { type: 'button', 'data-key': 'u', title: 'Undo this call (u)', onclick: () => openUndo(api.record(call.record, '/undo'), `the call of ${call.tool}`) }, 'Undo…'),
-    call.record && h('a', { class: 'button', href: href('history', call.record) }, 'In the history'),
-    call.started && h('span', { class: 'muted', title: call.record ?? '' }, fullTime(call.started)));
+  return h('div.call-actions',
+    h('button', { onclick: () => copy(call.result ?? call.message ?? '', 'Copied the result') }, 'Copy result'),
+    h('a.button', { href: href('tools', call.tool, { arguments: argumentsText, agent: call.agent }) }, 'Run again in Tools'),
+    undo && h('button', { 'data-key': 'u', title: 'Undo this call (u)', onclick: () => openUndo(api.record(call.record, '/undo'), `the call of ${call.tool}`) }, 'Undo…'),
+    call.record && h('a.button', { href: href('history', call.record) }, 'In the history'),
+    call.started && h('span.muted', { title: call.record ?? '' }, fullTime(call.started)));
 }
 
 /** For places that show one call alone. */

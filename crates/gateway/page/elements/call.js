@@ -64,14 +64,14 @@ export class CallCard extends HTMLElement {
   }
 
   #build() {
-    this.line = h('button', { type: 'button', class: 'call-line', onclick: () => this.toggle() });
-    this.tail = h('pre', { class: 'call-tail', hidden: true, 'aria-hidden': 'true' });
+    this.line = h('button', { class: 'call-line', onclick: () => this.toggle() });
+    this.tail = h('pre.call-tail', { hidden: true, 'aria-hidden': 'true' });
     this.problem = h('div', { hidden: true, class: 'call-body' });
-    this.box = h('div', { class: 'call' }, this.line, this.tail, this.problem);
+    this.box = h('div.call', this.line, this.tail, this.problem);
     this.append(this.box);
     this.#parts = {
-      state: h('span', {}), tool: h('span', { class: 'tool' }), summary: h('span', { class: 'summary' }),
-      took: h('span', { class: 'took' }), arrow: h('span', { 'aria-hidden': 'true', class: 'muted' }),
+      state: h('span'), tool: h('span.tool'), summary: h('span.summary'),
+      took: h('span.took'), arrow: h('span', { 'aria-hidden': 'true', class: 'muted' }),
     };
     this.line.append(...Object.values(this.#parts));
   }
@@ -84,7 +84,7 @@ export class CallCard extends HTMLElement {
     const isQuiet = call.state === 'success' && !call.undone;
     const isRunning = call.state === 'running';
     state.className = `state ${kind}`;
-    fill(state, h('span', { 'aria-hidden': 'true', class: isRunning ? 'spin' : '' }, icon), isQuiet ? h('span', { class: 'visually-hidden' }, word) : ` ${word}`);
+    fill(state, h('span', { 'aria-hidden': 'true', class: isRunning ? 'spin' : '' }, icon), isQuiet ? h('span.visually-hidden', word) : ` ${word}`);
     setText(tool, visibleText(call.tool));
     const change = call.added !== null && call.added !== undefined ? `+${call.added} −${call.removed ?? 0}` : null;
     const parts = [call.title, change, call.outcome].filter((part) => part);
@@ -110,30 +110,30 @@ export class CallCard extends HTMLElement {
     if (call.state === 'waiting') return fill(this.problem, this.#question(call));
     if (!isProblem) return undefined;
     return fill(this.problem, h('div', { class: `call-error ${call.state === 'cancelled' ? 'ask' : ''}` },
-      h('div', {}, call.error_type && h('code', {}, call.error_type), ' ', visible(call.message ?? call.outcome ?? '')),
+      h('div', call.error_type && h('code', call.error_type), ' ', visible(call.message ?? call.outcome ?? '')),
       call.state === 'error' && call.result_html && !this.isExpanded && this.#excerpt(call)),
     call.state === 'denied' && this.#why(call));
   }
 
   #excerpt(call) {
-    const box = insertRendered(h('div', { class: 'output rendered', tabindex: 0 }), call.result_html);
+    const box = insertRendered(h('div.output.rendered', { tabindex: 0 }), call.result_html);
     return box;
   }
 
   #question(call) {
     const approval = store.approvals.get(call.approval);
-    if (!approval) return h('p', { class: 'muted' }, 'Waits for an approval.');
-    const button = h('button', { type: 'button', class: 'primary', onclick: () => openApproval(approval.id) }, 'Answer…');
-    return h('div', { class: 'row' }, button, h('span', { class: 'countdown', 'data-expires': approval.expires }), h('span', { class: 'muted' }, visible(approval.reason)));
+    if (!approval) return h('p.muted', 'Waits for an approval.');
+    const button = h('button', { class: 'primary', onclick: () => openApproval(approval.id) }, 'Answer…');
+    return h('div.row', button, h('span.countdown', { 'data-expires': approval.expires }), h('span.muted', visible(approval.reason)));
   }
 
   /** Why it was denied and what to change, asked of the server once. */
   #why(call) {
-    const box = h('div', { class: 'stack' });
+    const box = h('div.stack');
     const text = call.to_change ?? advice.get(this.#key);
-    const more = h('div', { class: 'row' },
-      h('button', { type: 'button', onclick: () => this.#showDecision() }, 'Why was it denied?'),
-      h('a', { class: 'button', href: `#/tools/${encodeURIComponent(call.tool)}?tab=explain&arguments=${encodeURIComponent(JSON.stringify(call.arguments ?? {}))}` }, 'Explain and change…'));
+    const more = h('div.row',
+      h('button', { onclick: () => this.#showDecision() }, 'Why was it denied?'),
+      h('a.button', { href: `#/tools/${encodeURIComponent(call.tool)}?tab=explain&arguments=${encodeURIComponent(JSON.stringify(call.arguments ?? {}))}` }, 'Explain and change…'));
     fill(box, toChange(text), more);
     if (text === undefined) this.#askWhy(call, box, more);
     return box;

@@ -17,7 +17,7 @@ const OPENS = {
 };
 
 export function chatHeader(place) {
-  const element = h('header', { class: 'place-head' });
+  const element = h('header.place-head');
   return { element, update };
 
   function update() {
@@ -25,12 +25,12 @@ export function chatHeader(place) {
     const { icon, word, kind } = sessionLook(session?.state ?? 'idle');
     const access = session?.access ?? place.newSession?.access ?? store.me?.access;
     fill(element,
-      h('h1', { class: 'grow' }, session ? h('button', { class: 'quiet', title: 'Rename this session', 'aria-label': `Rename: ${session.title || 'New session'}`, onclick: () => renameSession(session) }, session.title || 'New session') : 'New session'),
+      h('h1.grow', session ? h('button.quiet', { title: 'Rename this session', 'aria-label': `Rename: ${session.title || 'New session'}`, onclick: () => renameSession(session) }, session.title || 'New session') : 'New session'),
       session && session.state !== 'idle' && h('span', { class: `badge ${kind}`, role: 'status' }, `${icon} ${word}`),
-      h('a', { class: 'button', href: href('agents', session?.agent ?? store.me?.agent), title: 'The agent of this session' }, `agent: ${session?.agent ?? store.me?.agent}`),
-      h('span', { class: 'badge', title: store.me?.model_reason ?? '' }, session?.model ?? store.me?.model ?? ''),
+      h('a.button', { href: href('agents', session?.agent ?? store.me?.agent), title: 'The agent of this session' }, `agent: ${session?.agent ?? store.me?.agent}`),
+      h('span.badge', { title: store.me?.model_reason ?? '' }, session?.model ?? store.me?.model ?? ''),
       h('button', { title: 'Access of this session', 'aria-haspopup': 'menu', onclick: (event) => openMenu(event.currentTarget, accessMenu(access)) }, `access: ${access ?? 'unknown'}`),
-      session && h('button', { title: 'To-do list, files and sub-agents ([)', 'aria-pressed': String(place.panel?.element.isConnected ?? false), onclick: () => place.togglePanel() }, 'Panel'),
+      session && h('button', { title: 'To-do list, files and sub-agents ([)', 'aria-pressed': String(place.isPanelShown), onclick: () => place.togglePanel() }, 'Panel'),
       session && h('button', { 'aria-label': 'Menu of this session', 'aria-haspopup': 'menu', onclick: (event) => openMenu(event.currentTarget, place.menu) }, '⋯'));
   }
 
@@ -41,8 +41,8 @@ export function chatHeader(place) {
 
   function choose(level, current) {
     if (LEVELS.indexOf(level) <= LEVELS.indexOf(current)) return set({ access: level });
-    const raise = h('button', { class: 'primary', onclick: () => { box.close(); set({ access: level }); } }, `Raise to ${level}`);
-    const box = dialog(`Raise access to ${level}?`, [h('p', {}, OPENS[level])], [raise]);
+    const raise = h('button.primary', { onclick: () => { box.close(); set({ access: level }); } }, `Raise to ${level}`);
+    const box = dialog(`Raise access to ${level}?`, [h('p', OPENS[level])], [raise]);
     return undefined;
   }
 

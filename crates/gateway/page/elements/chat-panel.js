@@ -2,20 +2,20 @@
 
 import { api } from '../api.js';
 import { fill, h } from '../dom.js';
+import { openUndo } from '../on-demand.js';
 import { href } from '../router.js';
 import { sessionLook } from '../states.js';
 import { store } from '../store.js';
-import { openUndo } from './undo.js';
 
 const MARKS = { pending: '○', in_progress: '◐', completed: '✓' };
 
 export function chatPanel(place) {
-  const todos = h('div', { class: 'stack' });
-  const agents = h('div', { class: 'stack' });
-  const files = h('div', { class: 'stack' });
-  const element = h('aside', { class: 'panel', 'aria-label': 'To-do list, sub-agents and files' },
-    h('div', { class: 'row spread' }, h('h2', {}, 'This session'), h('button', { class: 'quiet', 'aria-label': 'Close panel (Esc)', onclick: () => place.togglePanel(false) }, '×')),
-    h('h3', {}, 'To do'), todos, h('h3', {}, 'Sub-agents'), agents, h('h3', {}, 'Changed files'), files);
+  const todos = h('div.stack');
+  const agents = h('div.stack');
+  const files = h('div.stack');
+  const element = h('aside.panel', { 'aria-label': 'To-do list, sub-agents and files' },
+    h('div.row.spread', h('h2', 'This session'), h('button.quiet', { 'aria-label': 'Close panel (Esc)', onclick: () => place.togglePanel(false) }, '×')),
+    h('h3', 'To do'), todos, h('h3', 'Sub-agents'), agents, h('h3', 'Changed files'), files);
   let timer = 0;
   return { element, update };
 
@@ -27,8 +27,8 @@ export function chatPanel(place) {
   }
 
   function drawTodos(list) {
-    fill(todos, list.length === 0 ? h('p', { class: 'muted' }, 'The model has made no to-do list.') : h('ul', { class: 'todo' }, list.map((todo) =>
-      h('li', { class: todo.status }, h('span', { 'aria-hidden': 'true' }, `${MARKS[todo.status] ?? '?'} `), todo.status === 'in_progress' ? todo.active_form : todo.content, h('span', { class: 'visually-hidden' }, ` (${todo.status.replace('_', ' ')})`)))));
+    fill(todos, list.length === 0 ? h('p.muted', 'The model has made no to-do list.') : h('ul.todo', list.map((todo) =>
+      h('li', { class: todo.status }, h('span', { 'aria-hidden': 'true' }, `${MARKS[todo.status] ?? '?'} `), todo.status === 'in_progress' ? todo.active_form : todo.content, h('span.visually-hidden', ` (${todo.status.replace('_', ' ')})`)))));
   }
 
   async function load() {
@@ -36,18 +36,18 @@ export function chatPanel(place) {
       api.get(api.session(place.id, '/agents')).catch(() => ({ agents: [] })),
       api.get(api.session(place.id, '/files')).catch(() => ({ files: [] })),
     ]);
-    fill(agents, agentAnswer.agents.length === 0 ? h('p', { class: 'muted' }, 'None were started.') : agentAnswer.agents.map(agentLine));
-    fill(files, fileAnswer.files.length === 0 ? h('p', { class: 'muted' }, 'No call changed a file.') : [fileAnswer.files.map(fileLine), undoAll()]);
+    fill(agents, agentAnswer.agents.length === 0 ? h('p.muted', 'None were started.') : agentAnswer.agents.map(agentLine));
+    fill(files, fileAnswer.files.length === 0 ? h('p.muted', 'No call changed a file.') : [fileAnswer.files.map(fileLine), undoAll()]);
   }
 
   function agentLine(agent) {
     const { icon, word } = sessionLook(agent.state);
-    return h('div', { class: 'box' }, h('div', { class: 'row' }, h('a', { href: href('chat', agent.id) }, agent.name), h('span', { class: 'badge' }, `${icon} ${word}`)), h('small', {}, agent.task), agent.last_line && h('small', {}, agent.last_line));
+    return h('div.box', h('div.row', h('a', { href: href('chat', agent.id) }, agent.name), h('span.badge', `${icon} ${word}`)), h('small', agent.task), agent.last_line && h('small', agent.last_line));
   }
 
   function fileLine(file) {
     const last = file.calls.at(-1);
-    return h('div', { class: 'row' }, h('code', { class: 'grow' }, file.path), h('span', { class: 'muted' }, `+${file.added ?? 0} −${file.removed ?? 0}`),
+    return h('div.row', h('code.grow', file.path), h('span.muted', `+${file.added ?? 0} −${file.removed ?? 0}`),
       last && h('a', { href: href('history', last) }, 'show'),
       last && store.can('admin') && h('button', { onclick: () => openUndo(api.record(last, '/undo'), `the last change of ${file.path}`) }, 'Undo…'));
   }

@@ -24,13 +24,13 @@ export class Composer extends HTMLElement {
       disabled: !mayChat, onkeydown: (event) => this.#key(event), oninput: () => this.#typed(), role: 'combobox', 'aria-expanded': 'false', 'aria-autocomplete': 'list',
     });
     this.text.value = localStorage.getItem(this.#draftKey) ?? '';
-    this.stopButton = h('button', { type: 'button', class: 'stop', title: 'Stop the turn (Esc)', hidden: true, onclick: () => this.stop() }, '■ Stop ', h('kbd', {}, 'Esc'));
-    this.sendButton = h('button', { type: 'button', class: 'primary', title: 'Send (Enter)', disabled: !mayChat, onclick: () => this.submit() }, 'Send');
-    this.status = h('div', { class: 'status-line' });
-    this.options = h('ul', { class: 'suggest', role: 'listbox', id: 'suggestions', hidden: true, 'aria-label': 'Suggestions' });
+    this.stopButton = h('button', { class: 'stop', title: 'Stop the turn (Esc)', hidden: true, onclick: () => this.stop() }, '■ Stop ', h('kbd', 'Esc'));
+    this.sendButton = h('button', { class: 'primary', title: 'Send (Enter)', disabled: !mayChat, onclick: () => this.submit() }, 'Send');
+    this.status = h('div.status-line');
+    this.options = h('ul.suggest', { role: 'listbox', id: 'suggestions', hidden: true, 'aria-label': 'Suggestions' });
     this.text.setAttribute('aria-controls', 'suggestions');
-    this.newBelow = h('button', { type: 'button', class: 'new-below', hidden: true });
-    fill(this, this.newBelow, this.options, h('div', { class: 'composer-box' }, this.text, this.stopButton, this.sendButton), this.status);
+    this.newBelow = h('button', { class: 'new-below', hidden: true });
+    fill(this, this.newBelow, this.options, h('div.composer-box', this.text, this.stopButton, this.sendButton), this.status);
   }
 
   get #draftKey() {
@@ -59,7 +59,7 @@ export class Composer extends HTMLElement {
     const share = used && window ? `${Math.round((100 * used) / window)} % of ${tokens(window)}` : null;
     const cost = usage && (usage.cost === null || usage.cost === undefined ? `${tokens(usage.input_tokens + usage.output_tokens)} tokens` : money(usage.cost));
     const parts = [session.model, share, cost, callCount ? plural(callCount, 'call') : null, session.state === 'elsewhere' ? 'another process works on it: read only' : null];
-    fill(this.status, parts.filter(Boolean).map((part) => h('span', {}, part)));
+    fill(this.status, parts.filter(Boolean).map((part) => h('span', part)));
   }
 
   showNew(count, jump) {
@@ -131,7 +131,7 @@ export class Composer extends HTMLElement {
     this.choice = 0;
     this.options.hidden = entries.length === 0;
     this.text.setAttribute('aria-expanded', String(entries.length > 0));
-    fill(this.options, entries.map((entry, index) => h('li', { role: 'option', id: `suggestion-${index}`, onmousedown: (event) => { event.preventDefault(); this.#take(entry); } }, h('code', {}, entry.label), h('span', { class: 'muted' }, entry.about))));
+    fill(this.options, entries.map((entry, index) => h('li', { role: 'option', id: `suggestion-${index}`, onmousedown: (event) => { event.preventDefault(); this.#take(entry); } }, h('code', entry.label), h('span.muted', entry.about))));
     this.#mark();
   }
 

@@ -7,10 +7,10 @@ export function dialog(title, content, actions = [], { onclose = () => {}, class
   const titleId = uniqueId('title');
   const opener = document.activeElement;
   const box = h('dialog', { 'aria-labelledby': titleId, class: className },
-    h('div', { class: 'dialog-body' },
+    h('div.dialog-body',
       h('h2', { id: titleId }, title),
       content,
-      h('div', { class: 'actions' }, h('button', { type: 'button', onclick: () => box.close() }, closeLabel), actions)));
+      h('div.actions', h('button', { onclick: () => box.close() }, closeLabel), actions)));
   box.addEventListener('close', () => {
     box.remove();
     onclose();
@@ -28,7 +28,7 @@ export function promptText(title, label, value = '') {
     const input = h('input', { value, 'aria-label': label, class: 'grow' });
     const done = () => { answer = input.value.trim(); box.close(); };
     input.addEventListener('keydown', (event) => event.key === 'Enter' && !event.isComposing && done());
-    const box = dialog(title, [input], [h('button', { type: 'button', class: 'primary', onclick: done }, 'OK')], { onclose: () => resolve(answer) });
+    const box = dialog(title, [input], [h('button', { class: 'primary', onclick: done }, 'OK')], { onclose: () => resolve(answer) });
     input.focus();
     input.select();
   });

@@ -11,5 +11,5 @@ const KEYS = [
 ];
 
 export function openHelp() {
-  dialog('Keys', [h('table', {}, h('tbody', {}, KEYS.map(([key, what]) => h('tr', {}, h('td', {}, h('kbd', {}, key)), h('td', {}, what)))))], [], { closeLabel: 'Close' });
+  dialog('Keys', [h('table', h('tbody', KEYS.map(([key, what]) => h('tr', h('td', h('kbd', key)), h('td', what)))))], [], { closeLabel: 'Close' });
 }

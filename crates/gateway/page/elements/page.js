@@ -5,8 +5,8 @@ import { problem } from './tabs.js';
 
 /** A place with a heading; `head` are elements beside it. */
 export function page(root, title, ...head) {
-  const body = h('div', { class: 'place-body stack' });
-  fill(root, h('header', { class: 'place-head' }, h('h1', {}, title), head), body);
+  const body = h('div.place-body.stack');
+  fill(root, h('header.place-head', h('h1', title), head), body);
   return body;
 }
 
@@ -23,26 +23,26 @@ export function load(target, request, build) {
       if (turn === newest) fill(target, problem(error));
     }
   };
-  fill(target, h('p', { class: 'muted' }, 'Loading…'));
+  fill(target, h('p.muted', 'Loading…'));
   again();
   return again;
 }
 
 /** `columns`: `[[heading, cell(row), 'number'?]]`. */
 export function table(columns, rows, label) {
-  return h('div', { class: 'scroll' }, h('table', { 'aria-label': label },
-    h('thead', {}, h('tr', {}, columns.map(([name, , kind]) => h('th', { scope: 'col', class: kind }, name)))),
-    h('tbody', {}, rows.map((row) => h('tr', {}, columns.map(([, cell, kind]) => h('td', { class: kind }, cell(row))))))));
+  return h('div.scroll', h('table', { 'aria-label': label },
+    h('thead', h('tr', columns.map(([name, , kind]) => h('th', { scope: 'col', class: kind }, name)))),
+    h('tbody', rows.map((row) => h('tr', columns.map(([, cell, kind]) => h('td', { class: kind }, cell(row))))))));
 }
 
 /** Says what would be here and what to do first. */
 export function empty(text, label, to) {
-  return h('div', { class: 'empty' }, h('p', {}, text), label && h('a', { class: 'button primary', href: to }, label));
+  return h('div.empty', h('p', text), label && h('a.button.primary', { href: to }, label));
 }
 
 /** A label with a control in a filter bar. */
 export function control(label, element) {
-  return h('label', {}, label, element);
+  return h('label', label, element);
 }
 
 export function select(options, value, onchange, attributes) {

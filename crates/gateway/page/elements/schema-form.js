@@ -10,11 +10,11 @@ export class SchemaForm {
     this.schema = schema ?? {};
     this.values = { ...values };
     this.problems = new Map();
-    this.fields = h('div', { class: 'form' });
+    this.fields = h('div.form');
     this.json = h('textarea', { rows: 10, class: 'mono', spellcheck: 'false', 'aria-label': 'Arguments as JSON', oninput: () => this.#readJson() });
-    this.wrong = h('p', { class: 'problem', role: 'alert' });
-    this.toggle = h('button', { type: 'button', 'aria-pressed': 'false', onclick: () => this.#flip() }, '{…} JSON');
-    this.element = h('div', { class: 'stack' }, this.fields, this.wrong);
+    this.wrong = h('p.problem', { role: 'alert' });
+    this.toggle = h('button', { 'aria-pressed': 'false', onclick: () => this.#flip() }, '{…} JSON');
+    this.element = h('div.stack', this.fields, this.wrong);
     this.#drawFields();
   }
 
@@ -64,7 +64,7 @@ export class SchemaForm {
 
   #drawFields() {
     const names = this.#names();
-    fill(this.fields, names.length ? names.map((name) => this.#field(name)) : h('p', { class: 'muted' }, 'This tool takes no arguments.'));
+    fill(this.fields, names.length ? names.map((name) => this.#field(name)) : h('p.muted', 'This tool takes no arguments.'));
   }
 
   #field(name) {
@@ -75,9 +75,9 @@ export class SchemaForm {
     const attributes = { id, 'aria-describedby': `${id}-note`, 'aria-required': isRequired ? 'true' : null, 'aria-invalid': this.problems.has(name) ? 'true' : null, placeholder: schema.default === undefined ? 'not set' : String(schema.default) };
     const isGroup = schema.enum && schema.enum.length <= 4;
     return [
-      h(isGroup ? 'span' : 'label', { class: 'field-label', for: isGroup ? null : id, id: `${id}-label` }, name, isRequired && h('span', { class: 'state fail', title: 'required' }, ' *', h('span', { class: 'visually-hidden' }, 'required'))),
+      h(isGroup ? 'span' : 'label', { class: 'field-label', for: isGroup ? null : id, id: `${id}-label` }, name, isRequired && h('span.state.fail', { title: 'required' }, ' *', h('span.visually-hidden', 'required'))),
       h('div', { class: `field ${['integer', 'number'].includes(schema.type) ? 'short' : ''}` }, this.#editor(name, schema, attributes), h('small', { id: `${id}-note` }, notes),
-        this.problems.has(name) && h('span', { class: 'problem', role: 'alert' }, this.problems.get(name))),
+        this.problems.has(name) && h('span.problem', { role: 'alert' }, this.problems.get(name))),
     ];
   }
 
@@ -94,7 +94,7 @@ export class SchemaForm {
 
   #radios(name, schema, { id }) {
     const options = [undefined, ...schema.enum];
-    return h('div', { class: 'choices', role: 'radiogroup', 'aria-labelledby': `${id}-label` }, options.map((option) => h('label', {},
+    return h('div.choices', { role: 'radiogroup', 'aria-labelledby': `${id}-label` }, options.map((option) => h('label',
       h('input', { type: 'radio', name: id, checked: this.values[name] === option, onchange: () => this.#set(name, option) }), option === undefined ? 'not set' : String(option))));
   }
 
@@ -109,15 +109,15 @@ export class SchemaForm {
 
   /** Empty text differs from no value: a button takes the value away. */
   #text(name, schema, attributes) {
-    const unset = h('button', { type: 'button', class: 'link', hidden: this.values[name] !== '', onclick: () => { this.#set(name, undefined); unset.hidden = true; } }, 'Empty text is sent. Do not send it');
+    const unset = h('button', { class: 'link', hidden: this.values[name] !== '', onclick: () => { this.#set(name, undefined); unset.hidden = true; } }, 'Empty text is sent. Do not send it');
     const oninput = (event) => { this.#set(name, event.target.value); unset.hidden = event.target.value !== ''; };
     const value = this.values[name] ?? '';
     return [LONG.test(name) || value.includes('\n') ? h('textarea', { ...attributes, rows: 4, class: 'mono', oninput, value }) : h('input', { ...attributes, type: 'text', class: 'mono', oninput, value }), unset];
   }
 
   #chips(name, attributes) {
-    const list = h('div', { class: 'chips' });
-    const draw = () => fill(list, (this.values[name] ?? []).map((text, index) => h('span', { class: 'chip' }, text || '(empty)', h('button', { type: 'button', 'aria-label': `Remove ${text}`, onclick: () => change(this.values[name].filter((_, at) => at !== index)) }, '×'))));
+    const list = h('div.chips');
+    const draw = () => fill(list, (this.values[name] ?? []).map((text, index) => h('span.chip', text || '(empty)', h('button', { 'aria-label': `Remove ${text}`, onclick: () => change(this.values[name].filter((_, at) => at !== index)) }, '×'))));
     const change = (texts) => { this.#set(name, texts.length ? texts : undefined); draw(); };
     const add = () => { if (input.value) { change([...(this.values[name] ?? []), input.value]); input.value = ''; } };
     const input = h('input', { ...attributes, type: 'text', placeholder: 'Type and press Enter', onchange: add, onkeydown: (event) => { if (event.key === 'Enter') { event.preventDefault(); add(); } } });
@@ -126,7 +126,7 @@ export class SchemaForm {
   }
 
   #raw(name, attributes) {
-    const wrong = h('span', { class: 'problem' });
+    const wrong = h('span.problem');
     const read = (event) => {
       try {
         this.#set(name, event.target.value === '' ? undefined : JSON.parse(event.target.value));

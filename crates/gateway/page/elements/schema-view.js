@@ -7,16 +7,16 @@ import { load, select } from './page.js';
 const PROVIDERS = ['anthropic', 'openai', 'openai-responses', 'gemini'];
 
 export function schemaTab(tool, agent) {
-  const sent = h('div', {});
-  const ours = h('pre', { class: 'output' });
+  const sent = h('div');
+  const ours = h('pre.output');
   const show = (provider) => load(sent, () => api.get(api.tool(tool.name), { agent, provider }), ({ projected, parameters }) => {
     fill(ours, ...marked(parameters ?? tool.parameters, projected));
-    return h('pre', { class: 'output' }, JSON.stringify(projected, null, 2));
+    return h('pre.output', JSON.stringify(projected, null, 2));
   });
   show(PROVIDERS[0]);
-  return h('div', { class: 'columns' },
-    h('div', { class: 'stack' }, h('h3', {}, 'Canonical'), ours),
-    h('div', { class: 'stack' }, h('h3', {}, 'As sent to'), select(PROVIDERS.map((name) => [name]), PROVIDERS[0], show, { 'aria-label': 'Provider' }), sent));
+  return h('div.columns',
+    h('div.stack', h('h3', 'Canonical'), ours),
+    h('div.stack', h('h3', 'As sent to'), select(PROVIDERS.map((name) => [name]), PROVIDERS[0], show, { 'aria-label': 'Provider' }), sent));
 }
 
 /** Lines of JSON; keys that the other side lacks are marked as deleted. */
@@ -29,7 +29,7 @@ function marked(value, other, indent = '', label = '', comma = '') {
     const name = isList ? '' : `${JSON.stringify(key)}: `;
     const end = index < entries.length - 1 ? ',' : '';
     const parts = marked(child, other?.[key], `${indent}  `, name, end);
-    return other !== undefined && other !== null && typeof other === 'object' && !(key in other) ? [h('del', {}, parts)] : parts;
+    return other !== undefined && other !== null && typeof other === 'object' && !(key in other) ? [h('del', parts)] : parts;
   });
   return [`${indent}${label}${isList ? '[' : '{'}\n`, ...lines, `${indent}${isList ? ']' : '}'}${comma}\n`];
 }

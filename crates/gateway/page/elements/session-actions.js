@@ -2,10 +2,10 @@
 
 import { api } from '../api.js';
 import { report, toast } from '../notices.js';
+import { openUndo } from '../on-demand.js';
 import { go, route } from '../router.js';
 import { store } from '../store.js';
 import { promptText } from './dialog.js';
-import { openUndo } from './undo.js';
 
 const UNDO_TIME = 10_000;
 

@@ -8,7 +8,7 @@ import { sessionLook } from '../states.js';
 import { store } from '../store.js';
 import { openApproval } from './approval.js';
 import { openMenu } from './menu.js';
-import { openPalette } from './palette.js';
+import { openPalette } from '../on-demand.js';
 import { sessionMenu } from './session-actions.js';
 
 export const PLACES = [
@@ -32,25 +32,25 @@ class Shell extends HTMLElement {
   }
 
   #build() {
-    this.links = PLACES.map(([name, label, key]) => h('a', { href: href(name), 'data-place': name, title: key ? `${label} (g ${key})` : label }, label, name === 'inbox' && h('span', { class: 'badge ask', hidden: true })));
-    this.sessionList = h('div', { class: 'sessions', role: 'navigation', 'aria-label': 'Sessions' });
-    this.live = h('div', { class: 'live', role: 'status' });
-    this.rail = h('div', { class: 'rail', id: 'rail' },
-      h('div', { class: 'brand' }, h('a', { class: 'grow', href: href('chat') }, 'Haft'), h('button', { class: 'quiet', title: 'Find anything (Ctrl-K)', onclick: () => openPalette() }, h('kbd', {}, 'Ctrl-K'))),
-      h('a', { class: 'button primary', href: href('chat'), title: 'New session (Ctrl-Alt-N)', onclick: () => this.#newSession() }, '+ New session'),
+    this.links = PLACES.map(([name, label, key]) => h('a', { href: href(name), 'data-place': name, title: key ? `${label} (g ${key})` : label }, label, name === 'inbox' && h('span.badge.ask', { hidden: true })));
+    this.sessionList = h('div.sessions', { role: 'navigation', 'aria-label': 'Sessions' });
+    this.live = h('div.live', { role: 'status' });
+    this.rail = h('div.rail', { id: 'rail' },
+      h('div.brand', h('a.grow', { href: href('chat') }, 'Haft'), h('button.quiet', { title: 'Find anything (Ctrl-K)', onclick: () => openPalette() }, h('kbd', 'Ctrl-K'))),
+      h('a.button.primary', { href: href('chat'), title: 'New session (Ctrl-Alt-N)', onclick: () => this.#newSession() }, '+ New session'),
       this.sessionList,
-      h('nav', { 'aria-label': 'Places' }, this.links.slice(0, 6), h('details', { open: innerHeight > 900 || innerWidth < 760 }, h('summary', {}, 'More'), this.links.slice(6))),
+      h('nav', { 'aria-label': 'Places' }, this.links.slice(0, 6), h('details', { open: innerHeight > 900 || innerWidth < 760 }, h('summary', 'More'), this.links.slice(6))),
       this.live);
-    this.offline = h('div', { class: 'offline', hidden: true });
-    this.main = h('main', { class: 'place', id: 'place', tabindex: -1 });
+    this.offline = h('div.offline', { hidden: true });
+    this.main = h('main.place', { id: 'place', tabindex: -1 });
     this.bottom = this.#bottomBar();
-    fill(this, h('a', { class: 'skip', href: '#place', onclick: (event) => { event.preventDefault(); this.main.focus(); } }, 'Skip to content'), this.rail, this.main, this.bottom);
+    fill(this, h('a.skip', { href: '#place', onclick: (event) => { event.preventDefault(); this.main.focus(); } }, 'Skip to content'), this.rail, this.main, this.bottom);
   }
 
   #bottomBar() {
-    const entry = (name, icon, label) => h('a', { href: href(name), 'data-place': name }, h('span', { class: 'icon', 'aria-hidden': 'true' }, icon), label, name === 'inbox' && h('span', { class: 'badge ask', hidden: true }));
-    this.more = h('button', { 'aria-expanded': 'false', 'aria-controls': 'rail', onclick: () => this.#toggleRail() }, h('span', { class: 'icon', 'aria-hidden': 'true' }, '☰'), 'More');
-    return h('nav', { class: 'bottom-bar', 'aria-label': 'Main places' }, entry('chat', '◯', 'Chat'), entry('inbox', '◐', 'Inbox'), entry('history', '≡', 'History'), this.more);
+    const entry = (name, icon, label) => h('a', { href: href(name), 'data-place': name }, h('span.icon', { 'aria-hidden': 'true' }, icon), label, name === 'inbox' && h('span.badge.ask', { hidden: true }));
+    this.more = h('button', { 'aria-expanded': 'false', 'aria-controls': 'rail', onclick: () => this.#toggleRail() }, h('span.icon', { 'aria-hidden': 'true' }, '☰'), 'More');
+    return h('nav.bottom-bar', { 'aria-label': 'Main places' }, entry('chat', '◯', 'Chat'), entry('inbox', '◐', 'Inbox'), entry('history', '≡', 'History'), this.more);
   }
 
   #toggleRail(isOpen = !this.rail.classList.contains('open')) {
@@ -73,10 +73,10 @@ class Shell extends HTMLElement {
     const known = PLACES.some(([name]) => name === to.place);
     if (to.place !== 'chat') document.title = `${PLACES.find(([name]) => name === to.place)?.[1] ?? 'Not found'} – Haft`;
     try {
-      if (!known) return fill(this.main, h('div', { class: 'empty' }, h('h1', {}, 'There is no such place'), h('a', { class: 'button primary', href: href('chat') }, 'To the chat')));
+      if (!known) return fill(this.main, h('div.empty', h('h1', 'There is no such place'), h('a.button.primary', { href: href('chat') }, 'To the chat')));
       const module = await import(`../places/${to.place}.js`);
       if (this.current !== to) return undefined;
-      const root = h('div', { class: 'place grow' });
+      const root = h('div.place.grow');
       fill(this.main, this.offline, root);
       this.place = module.mount(root, to);
     } catch (error) {
@@ -95,7 +95,7 @@ class Shell extends HTMLElement {
 
   #drawConnection() {
     const [kind, word] = CONNECTION[store.connection];
-    fill(this.live, h('span', { class: `dot ${kind}` }), h('span', {}, word), h('span', { class: 'muted' }, store.me?.version ?? ''));
+    fill(this.live, h('span', { class: `dot ${kind}` }), h('span', word), h('span.muted', store.me?.version ?? ''));
     setText(this.offline, 'No connection to the server. The page reconnects by itself; nothing is lost. Is `haft serve` still running?');
     // A short break is not worth a line that moves everything.
     clearTimeout(this.offlineTimer);
@@ -120,12 +120,12 @@ class Shell extends HTMLElement {
     for (const session of roots) {
       if (dayName(session.updated) !== day) {
         day = dayName(session.updated);
-        nodes.push(h('h3', {}, day), h('ul', {}));
+        nodes.push(h('h3', day), h('ul'));
       }
       nodes.at(-1).append(this.#sessionItem(session, children));
     }
     const focused = this.sessionList.contains(document.activeElement) ? document.activeElement.closest('.session-line')?.dataset.id : null;
-    fill(this.sessionList, nodes.length ? nodes : h('p', { class: 'muted' }, 'No sessions yet.'));
+    fill(this.sessionList, nodes.length ? nodes : h('p.muted', 'No sessions yet.'));
     if (focused) this.sessionList.querySelector(`[data-id="${CSS.escape(focused)}"] a`)?.focus();
     this.#markCurrent(route());
   }
@@ -134,17 +134,17 @@ class Shell extends HTMLElement {
     const { icon, word, kind } = sessionLook(session.state);
     const below = depth < 3 ? children.get(session.id) ?? [] : [];
     const title = session.title || session.sub_agent || 'New session';
-    return h('li', {}, h('div', { class: 'session-line', 'data-id': session.id },
-      h('a', { href: href('chat', session.id), title: session.last_line ?? title }, session.state !== 'idle' && h('span', { class: `state ${kind}`, title: word }, icon, h('span', { class: 'visually-hidden' }, `${word}: `)), session.fork_of && '↳ ', session.state !== 'idle' && ' ', title),
-      h('button', { class: 'quiet', 'aria-label': `Menu of ${title}`, 'aria-haspopup': 'menu', onclick: (event) => openMenu(event.currentTarget, sessionMenu(session)) }, '⋯')),
-    below.length > 0 && h('ul', {}, below.map((child) => this.#sessionItem(child, children, depth + 1))));
+    return h('li', h('div.session-line', { 'data-id': session.id },
+      h('a', { href: href('chat', session.id), title: session.last_line ?? title }, session.state !== 'idle' && h('span', { class: `state ${kind}`, title: word }, icon, h('span.visually-hidden', `${word}: `)), session.fork_of && '↳ ', session.state !== 'idle' && ' ', title),
+      h('button.quiet', { 'aria-label': `Menu of ${title}`, 'aria-haspopup': 'menu', onclick: (event) => openMenu(event.currentTarget, sessionMenu(session)) }, '⋯')),
+    below.length > 0 && h('ul', below.map((child) => this.#sessionItem(child, children, depth + 1))));
   }
 
   #approvals({ asked }) {
     const count = store.approvals.size;
     for (const badge of this.querySelectorAll('[data-place="inbox"] .badge')) {
       badge.hidden = count === 0;
-      fill(badge, String(count), h('span', { class: 'visually-hidden' }, ' waiting for you'));
+      fill(badge, String(count), h('span.visually-hidden', ' waiting for you'));
     }
     const isHere = asked && route().place === 'chat' && route().id === asked.session;
     if (asked && !isHere) toast(`${asked.agent} waits for your approval: ${asked.tool} ${asked.title ?? ''}`, { action: { label: 'Answer…', run: () => openApproval(asked.id) } });

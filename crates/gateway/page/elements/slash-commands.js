@@ -1,11 +1,10 @@
 // Slash commands of the composer: the same names as in the terminal.
 
 import { go } from '../router.js';
-import { openHelp } from './help.js';
 import { forkSession } from './session-actions.js';
-import { openUndo } from './undo.js';
 import { api } from '../api.js';
 import { toast } from '../notices.js';
+import { openHelp, openUndo } from '../on-demand.js';
 
 export function slashCommands(place) {
   const to = (name, id) => () => go(name, id);

@@ -7,7 +7,7 @@ export function tabs(label, entries, { selected = entries[0]?.name, onSelect = (
   const panelId = uniqueId('panel');
   const panel = h('div', { role: 'tabpanel', id: panelId, tabindex: 0, class: 'stack' });
   const buttons = entries.map((entry) => h('button', {
-    role: 'tab', type: 'button', id: uniqueId('tab'), 'aria-controls': panelId, onclick: () => select(entry.name),
+    role: 'tab', id: uniqueId('tab'), 'aria-controls': panelId, onclick: () => select(entry.name),
   }, entry.label));
   const list = h('div', { role: 'tablist', 'aria-label': label, class: 'tabs', onkeydown: move }, buttons);
   let current;
@@ -27,7 +27,7 @@ export function tabs(label, entries, { selected = entries[0]?.name, onSelect = (
   async function show(entry) {
     const content = entry.build();
     if (!(content instanceof Promise)) return fill(panel, content);
-    fill(panel, h('p', { class: 'muted' }, 'Loading…'));
+    fill(panel, h('p.muted', 'Loading…'));
     try {
       const nodes = await content;
       if (current === entry.name) fill(panel, nodes);
@@ -54,7 +54,7 @@ export function tabs(label, entries, { selected = entries[0]?.name, onSelect = (
 
 /** An error where content would be. */
 export function problem(error) {
-  return h('div', { class: 'call-error', role: 'alert' },
-    h('div', {}, h('span', { class: 'state fail' }, '✗ '), error.message ?? String(error)),
-    error.help && h('div', { class: 'fix' }, error.help));
+  return h('div.call-error', { role: 'alert' },
+    h('div', h('span.state.fail', '✗ '), error.message ?? String(error)),
+    error.help && h('div.fix', error.help));
 }

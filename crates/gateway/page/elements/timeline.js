@@ -14,7 +14,7 @@ const MOST_BARS = 1500;
 
 /** `zoom(since, until)` is called when the user drags over a span, `open(call)` when a bar is chosen. */
 export function timeline(calls, { zoom, open }) {
-  const box = h('div', { class: 'timeline' });
+  const box = h('div.timeline');
   const shown = calls.filter((call) => call.started).slice(0, MOST_BARS);
   if (shown.length === 0) return box;
   const start = (call) => new Date(call.started).getTime();
@@ -27,12 +27,12 @@ export function timeline(calls, { zoom, open }) {
   const x = (at) => LEFT + ((at - from) / span) * (WIDTH - LEFT - 10);
   const brush = svg('rect', { class: 'brush', y: 0, height: height - 20, x: 0, width: 0 });
   const picture = svg('svg', { viewBox: `0 0 ${WIDTH} ${height}`, role: 'img', 'aria-label': `Timeline: ${shown.length} calls from ${fullTime(from)} to ${fullTime(from + span)}` },
-    svg('defs', {}, svg('pattern', { id: 'hatch', width: 4, height: 4, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' }, svg('line', { y2: 4, class: 'stroke-waiting' }))),
+    svg('defs', null, svg('pattern', { id: 'hatch', width: 4, height: 4, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' }, svg('line', { y2: 4, class: 'stroke-waiting' }))),
     Array.from({ length: count }, (_, at) => laneLabel(at)),
     [0, 0.25, 0.5, 0.75, 1].map((part) => tick(from + part * span)),
     shown.map((call) => bar(call)), brush);
   watchBrush();
-  const legend = h('ul', { class: 'legend' }, [['success', 'done'], ['error', 'failed or denied'], ['cancelled', 'stopped']].map(([state, label]) => h('li', {}, svg('svg', { viewBox: '0 0 12 12', 'aria-hidden': 'true' }, mark(state, 6, 6, 8)), label)), h('li', { class: 'muted' }, 'hatched: waited for you · drag to zoom · click a bar for its call'));
+  const legend = h('ul.legend', [['success', 'done'], ['error', 'failed or denied'], ['cancelled', 'stopped']].map(([state, label]) => h('li', svg('svg', { viewBox: '0 0 12 12', 'aria-hidden': 'true' }, mark(state, 6, 6, 8)), label)), h('li.muted', 'hatched: waited for you · drag to zoom · click a bar for its call'));
   return fill(box, picture, legend);
 
   function laneLabel(at) {
@@ -51,7 +51,7 @@ export function timeline(calls, { zoom, open }) {
     const width = Math.max(0, x(start(call) + (call.duration_ms ?? 0)) - left);
     const waited = call.waited_ms ? x(start(call) + call.waited_ms) - left : 0;
     const group = svg('g', { onclick: () => open(call) },
-      svg('title', {}, `${callLook(call).word}: ${call.tool} ${call.title ?? ''} · ${duration(call.duration_ms)} · ${fullTime(call.started)}`),
+      svg('title', null, `${callLook(call).word}: ${call.tool} ${call.title ?? ''} · ${duration(call.duration_ms)} · ${fullTime(call.started)}`),
       width > 8 ? svg('rect', { class: `fill-${callLook(call).kind || 'none'}`, x: left, y: y - 4, width, height: 8, rx: 2 }) : mark(call.state, left, y, 7),
       waited > 2 && svg('rect', { fill: 'url(#hatch)', x: left, y: y - 6, width: waited, height: 12 }));
     return group;

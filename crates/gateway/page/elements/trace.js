@@ -11,24 +11,24 @@ const KIND_WORDS = {
 
 /** Effects, the weightiest first, hidden characters made visible. */
 export function effectsList(effects) {
-  if (!effects?.length) return h('p', { class: 'muted' }, 'Nothing outside the conversation: it reads, writes and connects to nothing.');
+  if (!effects?.length) return h('p.muted', 'Nothing outside the conversation: it reads, writes and connects to nothing.');
   const sorted = [...effects].sort((a, b) => (a.weight ?? 9) - (b.weight ?? 9));
-  return h('dl', { class: 'effects' }, sorted.map((effect) => [
+  return h('dl.effects', sorted.map((effect) => [
     h('dt', { class: effect.kind }, KIND_WORDS[effect.kind] ?? effect.kind),
-    h('dd', {}, visible(effect.target ?? ''), effect.private && [' ', h('span', { class: 'badge ask' }, '⚠ private')]),
+    h('dd', visible(effect.target ?? ''), effect.private && [' ', h('span.badge.ask', '⚠ private')]),
   ]));
 }
 
 /** The steps of a decision in order. Steps without an opinion are folded. */
 export function traceList(trace) {
-  if (!trace?.length) return h('p', { class: 'muted' }, 'No decision is recorded for this call.');
+  if (!trace?.length) return h('p.muted', 'No decision is recorded for this call.');
   const silent = trace.filter(isSilent);
   const spoken = trace.filter((entry) => !isSilent(entry));
-  return h('div', { class: 'stack' },
-    h('ol', { class: 'trace' }, spoken.map((entry) => traceLine(entry, trace.indexOf(entry) + 1))),
-    silent.length > 0 && h('details', {},
-      h('summary', { class: 'muted' }, `${silent.length} steps without a setting`),
-      h('ol', { class: 'trace' }, silent.map((entry) => traceLine(entry, trace.indexOf(entry) + 1)))));
+  return h('div.stack',
+    h('ol.trace', spoken.map((entry) => traceLine(entry, trace.indexOf(entry) + 1))),
+    silent.length > 0 && h('details',
+      h('summary.muted', `${silent.length} steps without a setting`),
+      h('ol.trace', silent.map((entry) => traceLine(entry, trace.indexOf(entry) + 1)))));
 }
 
 const isSilent = (entry) => entry.outcome === 'pass' && /^(nothing configured)?$/.test(entry.entry ?? '');
@@ -37,9 +37,9 @@ function traceLine(entry, number) {
   const { icon, word, kind } = verdictLook(entry.outcome);
   const where = entry.file ? `${entry.file}${entry.line ? `:${entry.line}` : ''}` : '';
   return h('li', { class: entry.outcome === 'pass' ? 'none' : entry.outcome },
-    h('span', { class: `state ${kind}`, title: word }, icon, h('span', { class: 'visually-hidden' }, word)),
-    h('span', {}, h('span', { class: 'muted' }, `${number}. `), entry.step),
-    h('span', {}, visible(entry.entry ?? ''), where && h('div', { class: 'where' }, where)));
+    h('span', { class: `state ${kind}`, title: word }, icon, h('span.visually-hidden', word)),
+    h('span', h('span.muted', `${number}. `), entry.step),
+    h('span', visible(entry.entry ?? ''), where && h('div.where', where)));
 }
 
 /** The verdict as an icon and a word. */
@@ -51,17 +51,17 @@ export function verdictBadge(verdict) {
 /** What to change, with a button that copies it. */
 export function toChange(text, label = 'To change it') {
   if (!text) return null;
-  return h('div', { class: 'to-change' },
-    h('pre', { class: 'fix' }, h('strong', {}, `${label}: `), text),
-    h('button', { type: 'button', onclick: () => copy(text, 'Copied what to change') }, 'Copy'));
+  return h('div.to-change',
+    h('pre.fix', h('strong', `${label}: `), text),
+    h('button', { onclick: () => copy(text, 'Copied what to change') }, 'Copy'));
 }
 
 /** A whole explanation. */
 export function explanation(answer) {
-  return h('div', { class: 'stack' },
-    h('div', { class: 'row' }, h('strong', {}, 'Decision'), verdictBadge(answer.verdict)),
-    answer.error && h('p', { class: 'call-error' }, typeof answer.error === 'string' ? answer.error : answer.error.message ?? ''),
-    h('h3', {}, 'It would'), effectsList(answer.effects),
-    h('h3', {}, 'Because'), traceList(answer.trace),
+  return h('div.stack',
+    h('div.row', h('strong', 'Decision'), verdictBadge(answer.verdict)),
+    answer.error && h('p.call-error', typeof answer.error === 'string' ? answer.error : answer.error.message ?? ''),
+    h('h3', 'It would'), effectsList(answer.effects),
+    h('h3', 'Because'), traceList(answer.trace),
     toChange(answer.to_change));
 }

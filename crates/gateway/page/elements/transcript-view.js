@@ -39,7 +39,7 @@ export const estimate = (row) => ESTIMATES[row.type] ?? 56 + Math.min(400, (row.
 
 /** Makes a row, or brings `row` up to date. `actions` are what the place can do with it. */
 export function renderRow(item, row, actions) {
-  const element = row ?? h('div', {});
+  const element = row ?? h('div');
   const draw = DRAW[item.type] ?? DRAW.notice;
   draw(element, item, actions);
   return element;
@@ -48,17 +48,17 @@ export function renderRow(item, row, actions) {
 const DRAW = {
   user(element, item, actions) {
     element.className = `virtual-row message user ${item.queued ? 'queued' : ''}`;
-    const menu = h('button', { class: 'quiet', 'aria-label': 'Menu of this message', 'aria-haspopup': 'menu', onclick: (event) => openMenu(event.currentTarget, actions.messageMenu(item)) }, '⋯');
-    fill(element, h('div', { class: 'who' }, h('span', {}, 'You'), item.queued && h('span', { class: 'badge' }, 'queued'), h('time', { title: fullTime(item.at) }, time(item.at)), menu),
-      h('div', { class: 'bubble' }, item.text));
+    const menu = h('button.quiet', { 'aria-label': 'Menu of this message', 'aria-haspopup': 'menu', onclick: (event) => openMenu(event.currentTarget, actions.messageMenu(item)) }, '⋯');
+    fill(element, h('div.who', h('span', 'You'), item.queued && h('span.badge', 'queued'), h('time', { title: fullTime(item.at) }, time(item.at)), menu),
+      h('div.bubble', item.text));
   },
   assistant(element, item) {
     element.className = `virtual-row message assistant ${item.streaming ? 'streaming' : ''}`;
     if (!element.blocks) {
-      element.body = h('div', { class: 'rendered' });
+      element.body = h('div.rendered');
       element.blocks = [];
-      element.when = h('time', {});
-      fill(element, h('div', { class: 'who' }, h('span', {}, 'Haft'), element.when), element.body);
+      element.when = h('time');
+      fill(element, h('div.who', h('span', 'Haft'), element.when), element.body);
     }
     setText(element.when, time(item.at));
     drawBlocks(element, item.blocks ?? []);
@@ -67,8 +67,8 @@ const DRAW = {
   thinking(element, item) {
     element.className = 'virtual-row message notice';
     if (!element.body) {
-      element.body = h('div', { class: 'tail' });
-      fill(element, h('details', {}, h('summary', {}, 'Thinking'), element.body));
+      element.body = h('div.tail');
+      fill(element, h('details', h('summary', 'Thinking'), element.body));
     }
     setText(element.body, item.text ?? '');
   },
@@ -83,19 +83,19 @@ const DRAW = {
   fold(element, item, actions) {
     element.className = 'virtual-row';
     const text = `${item.isUnfolded ? '▾' : '▸'} ${plural(item.count, 'call')} done${item.failed ? ` · ${item.failed} not successful ✗` : ' ✓'}`;
-    fill(element, h('haft-call-group', {}, h('button', { class: 'fold', 'aria-expanded': String(item.isUnfolded), onclick: () => actions.toggleFold(item.id) }, text)));
+    fill(element, h('haft-call-group', h('button.fold', { 'aria-expanded': String(item.isUnfolded), onclick: () => actions.toggleFold(item.id) }, text)));
   },
   notice(element, item) {
     element.className = 'virtual-row message notice';
-    fill(element, h('p', {}, item.level === 'warning' && h('span', { class: 'state ask' }, '! '), visible(item.text ?? '')));
+    fill(element, h('p', item.level === 'warning' && h('span.state.ask', '! '), visible(item.text ?? '')));
   },
   summary(element, item) {
     element.className = 'virtual-row message notice';
-    fill(element, h('details', {}, h('summary', {}, 'Earlier messages were summarised'), insertRendered(h('div', { class: 'rendered' }), item.html)));
+    fill(element, h('details', h('summary', 'Earlier messages were summarised'), insertRendered(h('div.rendered'), item.html)));
   },
   message(element, item) {
     element.className = 'virtual-row message assistant';
-    fill(element, h('div', { class: 'who' }, h('span', {}, 'Haft'), h('span', { class: 'badge accent' }, `message · ${item.level ?? 'info'}`)), insertRendered(h('div', { class: 'rendered' }), item.html));
+    fill(element, h('div.who', h('span', 'Haft'), h('span.badge.accent', `message · ${item.level ?? 'info'}`)), insertRendered(h('div.rendered'), item.html));
   },
   turn_end(element, item) {
     const hasFailed = item.error || !['done', 'cancelled'].includes(item.reason);
@@ -103,8 +103,8 @@ const DRAW = {
     const cached = item.cached_tokens ? ` (${tokens(item.cached_tokens)} cached)` : '';
     const figures = `↑ ${tokens(item.input_tokens)}${cached} ↓ ${tokens(item.output_tokens)} tokens · ${money(item.cost)} · ${plural(item.calls ?? 0, 'call')} · ${duration(item.duration_ms)}`;
     fill(element,
-      hasFailed && h('div', { class: 'bubble', role: 'alert' }, h('span', { class: 'state fail' }, `✗ ${REASONS[item.reason] ?? item.reason} `), item.error ?? ''),
-      h('p', { class: 'tools-line' }, item.reason === 'cancelled' && h('span', { class: 'state ask' }, '■ stopped · '), figures));
+      hasFailed && h('div.bubble', { role: 'alert' }, h('span.state.fail', `✗ ${REASONS[item.reason] ?? item.reason} `), item.error ?? ''),
+      h('p.tools-line', item.reason === 'cancelled' && h('span.state.ask', '■ stopped · '), figures));
   },
 };
 
@@ -122,7 +122,7 @@ function drawBlocks(element, blocks) {
   }
   blocks.forEach((html, index) => {
     if (shown[index] === html) return;
-    if (!body.children[index]) append(body, [h('div', {})]);
+    if (!body.children[index]) append(body, [h('div')]);
     insertRendered(body.children[index], html ?? '');
     shown[index] = html;
   });

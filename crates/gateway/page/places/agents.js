@@ -9,9 +9,9 @@ import { store } from '../store.js';
 import { empty, load } from '../elements/page.js';
 
 export function mount(root, first) {
-  const cards = h('div', { class: 'tool-list' });
-  const detail = h('section', { class: 'detail', 'aria-label': 'Agent' });
-  const box = h('div', { class: 'split' }, h('div', { class: 'side' }, h('div', { class: 'side-head' }, h('h1', {}, 'Agents')), cards), detail);
+  const cards = h('div.tool-list');
+  const detail = h('section.detail', { 'aria-label': 'Agent' });
+  const box = h('div.split', h('div.side', h('div.side-head', h('h1', 'Agents')), cards), detail);
   let current = first.id ?? store.me.agent;
   fill(root, box);
   const reload = load(cards, () => api.get('/api/agents'), ({ agents }) => agents.map(card));
@@ -20,8 +20,8 @@ export function mount(root, first) {
   return { update: (to) => { current = to.id ?? store.me.agent; box.classList.toggle('has-detail', Boolean(to.id)); reload(); show(); return true; }, unmount: stop };
 
   function card(agent) {
-    return h('a', { class: 'tool-item', href: href('agents', agent.name), 'aria-current': agent.name === current ? 'true' : null }, h('span', {}, agent.active ? '●' : '○'),
-      h('span', { class: 'name' }, agent.name), h('span', { class: 'badge' }, agent.access ?? 'default'), h('span', { class: 'about' }, `${agent.model ?? 'default model'} · ${agent.offered} tools offered, ${agent.hidden} hidden`));
+    return h('a.tool-item', { href: href('agents', agent.name), 'aria-current': agent.name === current ? 'true' : null }, h('span', agent.active ? '●' : '○'),
+      h('span.name', agent.name), h('span.badge', agent.access ?? 'default'), h('span.about', `${agent.model ?? 'default model'} · ${agent.offered} tools offered, ${agent.hidden} hidden`));
   }
 
   function show() {
@@ -33,17 +33,17 @@ export function mount(root, first) {
 function editor(agent, reload) {
   const denied = new Set(agent.deny ?? []);
   const added = new Set(agent.also_allow ?? []);
-  const result = h('aside', { class: 'box', 'aria-live': 'polite' });
+  const result = h('aside.box', { 'aria-live': 'polite' });
   const search = h('input', { type: 'search', placeholder: 'Search tools', 'aria-label': 'Search tools', oninput: drawList });
-  const list = h('div', { class: 'stack' });
+  const list = h('div.stack');
   const isSelected = (tool) => !denied.has(tool.name) && (tool.selected || added.has(tool.name) || agent.deny?.includes(tool.name));
   let timer = 0;
   drawList();
   drawResult(agent.tools);
-  return h('div', { class: 'stack' },
-    h('div', { class: 'row' }, h('a', { class: 'button', href: href('agents') }, '‹ All'), h('h1', {}, agent.name), [agent.model ?? 'default model', agent.access, agent.profile && `profile ${agent.profile}`].filter(Boolean).map((text) => h('span', { class: 'badge' }, text))),
-    agent.prompt && h('details', {}, h('summary', {}, `Prompt, ${agent.prompt_tokens ?? '?'} tokens`), h('pre', { class: 'output' }, agent.prompt)),
-    h('div', { class: 'columns' }, h('div', { class: 'stack' }, h('h2', {}, 'Tools of this agent'), search, list), result));
+  return h('div.stack',
+    h('div.row', h('a.button', { href: href('agents') }, '‹ All'), h('h1', agent.name), [agent.model ?? 'default model', agent.access, agent.profile && `profile ${agent.profile}`].filter(Boolean).map((text) => h('span.badge', text))),
+    agent.prompt && h('details', h('summary', `Prompt, ${agent.prompt_tokens ?? '?'} tokens`), h('pre.output', agent.prompt)),
+    h('div.columns', h('div.stack', h('h2', 'Tools of this agent'), search, list), result));
 
   function drawList() {
     const words = search.value.toLowerCase();
@@ -53,10 +53,10 @@ function editor(agent, reload) {
 
   function section(name, tools) {
     const on = tools.filter(isSelected).length;
-    return h('fieldset', { class: 'box' }, h('legend', {}, h('label', { class: 'check' },
-      h('input', { type: 'checkbox', checked: on === tools.length, indeterminate: on > 0 && on < tools.length, onchange: (event) => change(tools, event.target.checked) }), h('strong', {}, name))),
-    h('ul', { class: 'pick' }, tools.map((tool) => h('li', {}, h('label', {}, h('input', { type: 'checkbox', checked: isSelected(tool), 'data-tool': tool.name, onchange: (event) => change([tool], event.target.checked) }),
-      h('span', {}, h('code', {}, tool.name), ` - ${tool.description}`), !tool.offered && isSelected(tool) && h('span', { class: 'badge ask', title: tool.reason ?? '' }, '! removed by policy'))))));
+    return h('fieldset.box', h('legend', h('label.check',
+      h('input', { type: 'checkbox', checked: on === tools.length, indeterminate: on > 0 && on < tools.length, onchange: (event) => change(tools, event.target.checked) }), h('strong', name))),
+    h('ul.pick', tools.map((tool) => h('li', h('label', h('input', { type: 'checkbox', checked: isSelected(tool), 'data-tool': tool.name, onchange: (event) => change([tool], event.target.checked) }),
+      h('span', h('code', tool.name), ` - ${tool.description}`), !tool.offered && isSelected(tool) && h('span.badge.ask', { title: tool.reason ?? '' }, '! removed by policy'))))));
   }
 
   function change(tools, isOn) {
@@ -91,16 +91,16 @@ function editor(agent, reload) {
   function resultNodes(tools, diff) {
     const offered = tools.filter((tool) => tool.offered);
     const removed = tools.filter((tool) => !tool.offered);
-    const save = h('button', { class: 'primary', disabled: !store.can('admin'), onclick: () => act(save, async () => {
+    const save = h('button.primary', { disabled: !store.can('admin'), onclick: () => act(save, async () => {
       await api.put(api.agent(agent.name), body());
       toast(`Saved ${agent.name}. It takes effect in the next turn.`, { kind: 'ok' });
       reload();
     }) }, 'Save');
     return [
-      h('h2', {}, `Result: ${plural(offered.length, 'tool')} offered`),
-      removed.length > 0 && h('details', {}, h('summary', {}, `${removed.length} not offered`), h('ul', { class: 'pick' }, removed.map((tool) => h('li', {}, h('span', {}, '–'), h('span', {}, h('code', {}, tool.name), ` ${tool.reason ?? 'your selection'}`))))),
-      diff && [h('h3', {}, 'Change of ', agent.file), insertRendered(h('div', { class: 'rendered scroll' }), diff), h('div', { class: 'row' }, save, h('button', { onclick: reload }, 'Discard'))],
-      !diff && h('p', { class: 'muted' }, 'Check or uncheck a tool: the change of your configuration is shown here before anything is saved.'),
+      h('h2', `Result: ${plural(offered.length, 'tool')} offered`),
+      removed.length > 0 && h('details', h('summary', `${removed.length} not offered`), h('ul.pick', removed.map((tool) => h('li', h('span', '–'), h('span', h('code', tool.name), ` ${tool.reason ?? 'your selection'}`))))),
+      diff && [h('h3', 'Change of ', agent.file), insertRendered(h('div.rendered.scroll'), diff), h('div.row', save, h('button', { onclick: reload }, 'Discard'))],
+      !diff && h('p.muted', 'Check or uncheck a tool: the change of your configuration is shown here before anything is saved.'),
       tools.length === 0 && empty('This agent has no tools.'),
     ];
   }

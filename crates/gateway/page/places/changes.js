@@ -16,9 +16,9 @@ export function mount(root) {
 
   function review(entries) {
     const chosen = new Set();
-    const files = h('ul', { class: 'tree' }, entries.map((entry) => h('li', {},
+    const files = h('ul.tree', entries.map((entry) => h('li',
       h('input', { type: 'checkbox', 'aria-label': `Choose ${entry.path}`, onchange: (event) => { chosen[event.target.checked ? 'add' : 'delete'](entry.id); } }),
-      h('button', { class: 'link', onclick: () => show(entry) }, visible(entry.path)), h('span', { class: 'source' }, `${bytes(entry.bytes ?? 0)} · ${when(entry.when)} · ${entry.command ?? ''}`))));
+      h('button.link', { onclick: () => show(entry) }, visible(entry.path)), h('span.source', `${bytes(entry.bytes ?? 0)} · ${when(entry.when)} · ${entry.command ?? ''}`))));
     const each = (label, kind, run) => {
       const button = h('button', { class: kind, disabled: !store.can('admin'), onclick: () => act(button, async () => {
         if (chosen.size === 0) return toast('Choose at least one path first.');
@@ -28,13 +28,13 @@ export function mount(root) {
       }) }, label);
       return button;
     };
-    return h('div', { class: 'columns' },
-      h('section', { class: 'box' }, h('h2', {}, `${entries.length} paths`), files, h('div', { class: 'row' }, each('Put the chosen in place', 'primary', (path) => api.post(`${path}/restore`, { force: false })), each('Drop the chosen', 'danger', api.delete))),
+    return h('div.columns',
+      h('section.box', h('h2', `${entries.length} paths`), files, h('div.row', each('Put the chosen in place', 'primary', (path) => api.post(`${path}/restore`, { force: false })), each('Drop the chosen', 'danger', api.delete))),
       detail);
   }
 
   function show({ id }) {
-    load(detail, () => api.get(`/api/quarantine/${encodeURIComponent(id)}`), (entry) => h('div', { class: 'box' }, h('h2', {}, visible(entry.path)), h('p', {}, entry.reason),
-      entry.diff_html ? insertRendered(h('div', { class: 'rendered scroll' }), entry.diff_html) : h('pre', { class: 'output' }, entry.content ?? '')));
+    load(detail, () => api.get(`/api/quarantine/${encodeURIComponent(id)}`), (entry) => h('div.box', h('h2', visible(entry.path)), h('p', entry.reason),
+      entry.diff_html ? insertRendered(h('div.rendered.scroll'), entry.diff_html) : h('pre.output', entry.content ?? '')));
   }
 }

@@ -3,16 +3,15 @@
 import { api } from '../api.js';
 import { fill, h } from '../dom.js';
 import { announce, report } from '../notices.js';
+import { chatPanel, welcome } from '../on-demand.js';
 import { go, href } from '../router.js';
 import { store } from '../store.js';
 import { isApprovalOpen, openApproval } from '../elements/approval.js';
 import '../elements/composer.js';
 import { chatHeader } from '../elements/chat-header.js';
-import { chatPanel } from '../elements/chat-panel.js';
 import { forkSession, sessionMenu } from '../elements/session-actions.js';
 import { announcement, estimate, renderRow, rowsOf } from '../elements/transcript-view.js';
 import { slashCommands } from '../elements/slash-commands.js';
-import { welcome } from '../elements/welcome.js';
 import '../elements/virtual-list.js';
 
 class ChatPlace {
@@ -34,13 +33,12 @@ class ChatPlace {
 
   #build() {
     this.header = chatHeader(this);
-    this.list = h('haft-list', { class: 'transcript', tabindex: 0, 'data-role': 'list', 'data-label': 'Conversation', 'aria-label': 'Conversation' });
+    this.list = h('haft-list.transcript', { tabindex: 0, 'data-role': 'list', 'data-label': 'Conversation', 'aria-label': 'Conversation' });
     this.list.setup({ render: (item, row) => renderRow(item, row, this.#rowActions), estimate, sticky: true });
     this.list.addEventListener('viewchange', () => this.#viewChanged());
     this.composer = document.createElement('haft-composer').setup({ sessionId: this.id, send: (text) => this.#send(text), commands: slashCommands(this) });
-    this.panel = chatPanel(this);
-    this.main = h('div', { class: 'chat-main' }, this.list, this.composer);
-    this.box = h('div', { class: 'chat' }, this.main);
+    this.main = h('div.chat-main', this.list, this.composer);
+    this.box = h('div.chat', this.main);
     fill(this.root, this.header.element, this.box);
     this.subscriptions.push(
       store.on('sessions', (session) => (!session || session.id === this.id) && this.#drawSession()),
@@ -68,8 +66,8 @@ class ChatPlace {
     go('chat', fork.id);
   }
 
-  #showWelcome() {
-    this.list.replaceWith(welcome((text) => this.#send(text), (text) => this.composer.setText(text)));
+  async #showWelcome() {
+    this.list.replaceWith(await welcome((text) => this.#send(text), (text) => this.composer.setText(text)));
     this.composer.focusText();
     this.#drawSession();
   }
@@ -95,7 +93,7 @@ class ChatPlace {
 
   #showMissing(error) {
     const text = error.status === 404 ? 'This session does not exist any more.' : error.message;
-    this.list.replaceWith(h('div', { class: 'empty grow' }, h('p', {}, text), h('a', { class: 'button primary', href: href('chat') }, 'Start a new session')));
+    this.list.replaceWith(h('div.empty.grow', h('p', text), h('a.button.primary', { href: href('chat') }, 'Start a new session')));
   }
 
   #jump() {
@@ -115,7 +113,7 @@ class ChatPlace {
     if (change.isNew && change.item.type === 'user') this.list.scrollToEnd();
     if (change.isNew || change.name === 'item' || (change.item.type === 'call' && change.before)) this.#restructure();
     this.list.refresh(change.item.id);
-    if (change.name === 'call' || change.isNew) this.panel.update();
+    if (change.name === 'call' || change.isNew) this.panel?.update();
   }
 
   /** Builds the rows again, at most once for each frame. */
@@ -140,7 +138,7 @@ class ChatPlace {
 
   #drawSession() {
     this.header.update();
-    this.panel.update();
+    this.panel?.update();
     const calls = this.transcript?.items.filter((item) => item.type === 'call').length;
     this.composer.show(this.session, calls);
     document.title = `${this.session?.state === 'waiting' ? '◐ ' : ''}${this.session?.title || 'New session'} – Haft`;
@@ -180,7 +178,12 @@ class ChatPlace {
     return sessionMenu(this.session);
   }
 
-  togglePanel(isShown = !this.panel.element.isConnected) {
+  get isPanelShown() {
+    return this.panel?.element.isConnected ?? false;
+  }
+
+  async togglePanel(isShown = !this.isPanelShown) {
+    this.panel ??= await chatPanel(this);
     this.box.classList.toggle('with-panel', isShown);
     if (isShown) this.box.append(this.panel.element);
     else this.panel.element.remove();
@@ -191,11 +194,11 @@ class ChatPlace {
   /** Keys of this place; true if it took the key. */
   key(event) {
     if (event.key === 'Escape') {
-      if (this.panel.element.isConnected) this.togglePanel(false);
+      if (this.isPanelShown) this.togglePanel(false);
       else this.composer.stop();
       return true;
     }
-    if (event.key === '[' || event.key === ']') return this.togglePanel() ?? true;
+    if (event.key === '[' || event.key === ']') return Boolean(this.togglePanel());
     if (event.key === 'j' || event.key === 'k') return this.#step(event.key === 'j' ? 1 : -1);
     if (event.key === 'u') return document.activeElement?.closest('haft-call')?.querySelector('[data-key="u"]')?.click() ?? true;
     if (event.key === '/') return this.composer.focusText() ?? true;

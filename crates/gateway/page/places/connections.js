@@ -13,8 +13,8 @@ const STATES = { up: 'ok', connected: 'ok', ready: 'ok', running: 'ok', failed: 
 
 export function mount(root) {
   const body = page(root, 'Connections');
-  const connections = h('div', { class: 'stack' });
-  const tokens = h('section', { class: 'box' });
+  const connections = h('div.stack');
+  const tokens = h('section.box');
   fill(body, connections, tokens);
   load(connections, () => api.get('/api/connections'), draw);
   const again = load(tokens, () => (store.can('admin') ? api.get('/api/tokens') : []), (list) => tokenList(list, () => again()));
@@ -23,34 +23,34 @@ export function mount(root) {
 
 function draw({ servers, providers }) {
   return [
-    h('h2', {}, 'MCP servers'),
+    h('h2', 'MCP servers'),
     servers.length === 0 ? empty('No MCP server is configured. Its tools would be decided on by the same policy as the built-in ones.', 'See the settings', href('settings', null, { text: 'mcp' }))
-      : h('div', { class: 'columns' }, servers.map((server) => h('section', { class: `box ${server.error ? 'fail' : ''}` },
-        h('div', { class: 'row' }, h('strong', { class: 'grow' }, server.name), h('span', { class: `badge ${STATES[server.state] ?? ''}` }, server.state), h('span', { class: 'badge' }, server.transport)),
-        h('span', {}, `${server.tools} tools`), server.error && h('p', { class: 'call-error' }, server.error), server.waiting?.length > 0 && waiting(server)))),
-    h('h2', {}, 'Models'),
+      : h('div.columns', servers.map((server) => h('section', { class: `box ${server.error ? 'fail' : ''}` },
+        h('div.row', h('strong.grow', server.name), h('span', { class: `badge ${STATES[server.state] ?? ''}` }, server.state), h('span.badge', server.transport)),
+        h('span', `${server.tools} tools`), server.error && h('p.call-error', server.error), server.waiting?.length > 0 && waiting(server)))),
+    h('h2', 'Models'),
     table([['Provider', (row) => row.name], ['Key from', (row) => row.key_source ?? 'no key'], ['Models', (row) => row.models, 'number']], providers, 'Providers'),
   ];
 }
 
 function waiting(server) {
   const approve = h('button', { onclick: () => act(approve, () => api.post(`/api/connections/${encodeURIComponent(server.name)}/approve`, { tools: server.waiting })) }, 'Approve them');
-  return h('p', { class: 'call-error ask' }, '! Hidden until you approve them: ', server.waiting.join(', '), ' ', store.can('admin') && approve);
+  return h('p.call-error.ask', '! Hidden until you approve them: ', server.waiting.join(', '), ' ', store.can('admin') && approve);
 }
 
 function tokenList(list, again) {
   const name = h('input', { placeholder: 'phone', 'aria-label': 'Name of the new token' });
-  const boxes = SCOPES.filter((scope) => store.can(scope)).map((scope) => h('label', { class: 'check' }, h('input', { type: 'checkbox', value: scope, checked: scope === 'view' }), scope));
+  const boxes = SCOPES.filter((scope) => store.can(scope)).map((scope) => h('label.check', h('input', { type: 'checkbox', value: scope, checked: scope === 'view' }), scope));
   const link = h('p', { role: 'status' });
   const make = h('button', { onclick: () => act(make, async () => {
     const scopes = boxes.map((label) => label.firstChild).filter((box) => box.checked).map((box) => box.value);
     const answer = await api.post('/api/tokens', { name: name.value || 'page', scopes });
     again();
-    document.querySelector('#new-link')?.replaceChildren(h('code', {}, answer.link), ' ', h('button', { onclick: () => copy(answer.link, 'Copied the link') }, 'Copy'), ' It works once and is not shown again.');
+    document.querySelector('#new-link')?.replaceChildren(h('code', answer.link), ' ', h('button', { onclick: () => copy(answer.link, 'Copied the link') }, 'Copy'), ' It works once and is not shown again.');
   }) }, 'Make a link');
   link.id = 'new-link';
-  const revoke = (token) => { const button = h('button', { class: 'danger', onclick: () => act(button, async () => { await api.delete(`/api/tokens/${encodeURIComponent(token.id)}`); again(); }) }, token.current ? 'Sign out' : 'Revoke'); return button; };
-  return [h('h2', {}, 'Who is signed in'),
+  const revoke = (token) => { const button = h('button.danger', { onclick: () => act(button, async () => { await api.delete(`/api/tokens/${encodeURIComponent(token.id)}`); again(); }) }, token.current ? 'Sign out' : 'Revoke'); return button; };
+  return [h('h2', 'Who is signed in'),
     table([['Name', (row) => `${row.name}${row.current ? ' (this page)' : ''}`], ['May', (row) => row.scopes.join(', ')], ['Used', (row) => (row.last_used ? ago(row.last_used) : 'never')], ['Streams', (row) => row.streams, 'number'], ['', revoke]], list, 'Tokens'),
-    h('div', { class: 'row' }, h('strong', {}, 'Another device: '), name, boxes, make), document.querySelector('#new-link') ?? link];
+    h('div.row', h('strong', 'Another device: '), name, boxes, make), document.querySelector('#new-link') ?? link];
 }

@@ -19,12 +19,12 @@ export function mount(root) {
   const again = load(body, () => api.get('/api/doctor', { probe }), ({ checks }) => {
     report = checks.map((check) => `${checkLook(check.status).icon} ${check.check}: ${check.message}`).join('\n');
     const sorted = [...checks].sort((a, b) => ORDER.indexOf(a.status) - ORDER.indexOf(b.status));
-    return h('div', { class: 'stack' }, sorted.map(line));
+    return h('div.stack', sorted.map(line));
   });
   return {};
 }
 
 function line(check) {
-  return h('section', { class: `box ${check.status === 'fail' ? 'fail' : ''}` }, h('div', { class: 'row' }, badge(checkLook(check.status)), h('strong', {}, check.check), h('span', { class: 'grow' }, check.message)),
-    check.fix && h('div', { class: 'to-change' }, h('pre', { class: 'fix' }, check.fix), h('button', { onclick: () => copy(check.fix) }, 'Copy')));
+  return h('section', { class: `box ${check.status === 'fail' ? 'fail' : ''}` }, h('div.row', badge(checkLook(check.status)), h('strong', check.check), h('span.grow', check.message)),
+    check.fix && h('div.to-change', h('pre.fix', check.fix), h('button', { onclick: () => copy(check.fix) }, 'Copy')));
 }

@@ -23,16 +23,16 @@ export function mount(root, first) {
   let before = null;
   let isLoading = false;
   let turn = 0;
-  const plot = h('div', {});
-  const bar = h('div', { class: 'filters' });
+  const plot = h('div');
+  const bar = h('div.filters');
   const count = h('small', { role: 'status' });
   const list = h('haft-list', { tabindex: 0, 'data-label': 'Calls', 'data-role': 'list' });
-  const nothing = h('div', {});
+  const nothing = h('div');
   list.setup({ key: (call) => call.record ?? call.id, estimate: () => 35, render: row });
   list.addEventListener('viewchange', () => list.scrollHeight - list.scrollTop - list.clientHeight < 800 && more());
-  fill(root, h('header', { class: 'place-head' }, h('h1', {}, 'History'), count, h('button', { onclick: exportAll }, 'Export as JSON lines')),
-    h('div', { class: 'timeline' }, bar), plot,
-    h('div', { class: 'grid-row history-row head', 'aria-hidden': 'true' }, ['When', 'State', 'Tool', 'About', 'Took'].map((name) => h('span', {}, name))), nothing, list);
+  fill(root, h('header.place-head', h('h1', 'History'), count, h('button', { onclick: exportAll }, 'Export as JSON lines')),
+    h('div.timeline', bar), plot,
+    h('div.grid-row.history-row.head', { 'aria-hidden': 'true' }, ['When', 'State', 'Tool', 'About', 'Took'].map((name) => h('span', name))), nothing, list);
   drawFilters();
   reload();
   if (first.id) openCall(first.id);
@@ -113,17 +113,17 @@ export function mount(root, first) {
   }
 
   function row(call, element) {
-    const line = element ?? h('div', { class: 'grid-row history-row', tabindex: 0 });
+    const line = element ?? h('div.grid-row.history-row', { tabindex: 0 });
     const { icon, word, kind } = callLook(call);
     line.onclick = () => openCall(call.record);
     line.onkeydown = (event) => event.key === 'Enter' && openCall(call.record);
-    return fill(line, h('span', { class: 'when', title: fullTime(call.started) }, when(call.started)), h('span', { class: `state ${kind}` }, `${icon} ${word}`), h('code', {}, visible(call.tool)),
-      h('span', { class: 'target' }, visible([call.title, call.outcome].filter(Boolean).join(' · '))), h('span', { class: 'took' }, duration(call.duration_ms)));
+    return fill(line, h('span.when', { title: fullTime(call.started) }, when(call.started)), h('span', { class: `state ${kind}` }, `${icon} ${word}`), h('code', visible(call.tool)),
+      h('span.target', visible([call.title, call.outcome].filter(Boolean).join(' · '))), h('span.took', duration(call.duration_ms)));
   }
 
   function openCall(record) {
     if (!record || document.querySelector('dialog[open]')) return;
-    const body = h('div', {}, 'Loading…');
+    const body = h('div', 'Loading…');
     const session = calls.find((call) => call.record === record)?.session;
     replace('history', record, filters);
     dialog('Call', [body, session && h('a', { href: href('chat', session) }, 'Open its session')], [], { closeLabel: 'Close', className: 'wide', onclose: () => location.hash.startsWith('#/history') && replace('history', null, filters) });

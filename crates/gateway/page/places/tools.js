@@ -18,12 +18,12 @@ export function mount(root, first) {
   let current = first;
   let agent = first.query.get('agent') || store.me.agent;
   const search = h('input', { type: 'search', placeholder: 'Search tools (/)', 'aria-label': 'Search tools', class: 'grow', oninput: drawList });
-  const source = h('div', {});
-  const list = h('div', { class: 'tool-list' });
+  const source = h('div');
+  const list = h('div.tool-list');
   const count = h('small', { role: 'status' });
-  const detail = h('section', { class: 'detail', 'aria-label': 'Tool' });
-  const box = h('div', { class: 'split' },
-    h('div', { class: 'side' }, h('div', { class: 'side-head stack' }, h('div', { class: 'row' }, h('h1', { class: 'grow' }, 'Tools'), agentSelect()), h('div', { class: 'row' }, search, source), count), list), detail);
+  const detail = h('section.detail', { 'aria-label': 'Tool' });
+  const box = h('div.split',
+    h('div.side', h('div.side-head.stack', h('div.row', h('h1.grow', 'Tools'), agentSelect()), h('div.row', search, source), count), list), detail);
   let kind = '';
   fill(root, box);
   const reload = load(list, () => api.get('/api/tools', { agent }), (answer) => { tools = answer.tools; queueMicrotask(update); return []; });
@@ -54,13 +54,13 @@ export function mount(root, first) {
     const found = tools.filter((tool) => (!kind || tool.source === kind) && `${tool.name} ${tool.description} ${tool.aliases}`.toLowerCase().includes(words));
     const sections = Map.groupBy(found, (tool) => (tool.source === 'built-in' ? tool.section : tool.source));
     count.textContent = `${found.length} of ${tools.length} tools · ${tools.filter((tool) => tool.offered).length} offered to ${agent}`;
-    fill(list, [...sections].map(([name, members]) => [h('h3', {}, name), members.map(line)]), found.length === 0 && empty('No tool matches.'));
+    fill(list, [...sections].map(([name, members]) => [h('h3', name), members.map(line)]), found.length === 0 && empty('No tool matches.'));
   }
 
   function line(tool) {
-    return h('a', { class: 'tool-item', href: href('tools', tool.name, { agent }), 'aria-current': tool.name === current.id ? 'true' : null },
-      tool.offered ? h('span', { class: 'state ok' }, '✓', h('span', { class: 'visually-hidden' }, ' offered')) : h('span', { class: 'state muted' }, '–', h('span', { class: 'visually-hidden' }, ' not offered')),
-      h('span', { class: 'name' }, tool.name), h('span', { class: 'badge' }, tool.access), h('span', { class: 'about' }, tool.offered ? tool.description : tool.reason));
+    return h('a.tool-item', { href: href('tools', tool.name, { agent }), 'aria-current': tool.name === current.id ? 'true' : null },
+      tool.offered ? h('span.state.ok', '✓', h('span.visually-hidden', ' offered')) : h('span.state.muted', '–', h('span.visually-hidden', ' not offered')),
+      h('span.name', tool.name), h('span.badge', tool.access), h('span.about', tool.offered ? tool.description : tool.reason));
   }
 }
 
@@ -79,25 +79,25 @@ function toolDetail(tool, agent, query) {
   const { list, panel } = tabs(tool.name, entries, { selected: query.get('tab') ?? 'call', onSelect: (tab) => {
     if (route().id === tool.name) replace('tools', tool.name, { agent, tab: tab === 'call' ? '' : tab, arguments: query.get('arguments') });
   } });
-  return h('div', { class: 'stack' },
-    h('div', { class: 'row' }, h('a', { class: 'button', href: href('tools') }, '‹ All'), h('h1', {}, h('code', {}, tool.name)), [tool.section, tool.access, `${tool.timeout_s} s`, tool.source].map((text) => h('span', { class: 'badge' }, text)),
-      tool.aliases?.length > 0 && h('small', {}, `also: ${tool.aliases.join(', ')}`)),
-    h('p', {}, tool.description),
-    !tool.offered && h('p', { class: 'call-error ask' }, `! Not offered to ${agent}: ${tool.reason ?? ''}`),
+  return h('div.stack',
+    h('div.row', h('a.button', { href: href('tools') }, '‹ All'), h('h1', h('code', tool.name)), [tool.section, tool.access, `${tool.timeout_s} s`, tool.source].map((text) => h('span.badge', text)),
+      tool.aliases?.length > 0 && h('small', `also: ${tool.aliases.join(', ')}`)),
+    h('p', tool.description),
+    !tool.offered && h('p.call-error.ask', `! Not offered to ${agent}: ${tool.reason ?? ''}`),
     list, panel);
 }
 
 function callTab(tool, agent, form) {
-  const output = h('div', { class: 'stack', 'aria-live': 'polite' });
+  const output = h('div.stack', { 'aria-live': 'polite' });
   const mayRun = tool.invocable && store.can('admin');
-  const run = h('button', { type: 'button', class: 'primary', disabled: !mayRun, title: 'Run (Ctrl-Enter)', onclick: () => act(run, invoke) }, 'Run');
-  const explain = h('button', { type: 'button', onclick: () => act(explain, async () => fill(output, explanation(await ask(tool, agent, form.values)))) }, 'Explain first');
+  const run = h('button', { class: 'primary', disabled: !mayRun, title: 'Run (Ctrl-Enter)', onclick: () => act(run, invoke) }, 'Run');
+  const explain = h('button', { onclick: () => act(explain, async () => fill(output, explanation(await ask(tool, agent, form.values)))) }, 'Explain first');
   const curl = () => `curl -H "Authorization: Bearer $HAFT_TOKEN" -H 'content-type: application/json' ${location.origin}${api.tool(tool.name, '/invoke')} -d ${quote(JSON.stringify({ agent, arguments: form.values }))}`;
 
   async function invoke() {
     if (form.hasWrongJson) return;
     form.showProblem('');
-    fill(output, h('p', { class: 'muted' }, 'Running…'));
+    fill(output, h('p.muted', 'Running…'));
     try {
       const call = await api.post(api.tool(tool.name, '/invoke'), { agent, arguments: form.values, request: crypto.randomUUID() });
       const card = document.createElement('haft-call');
@@ -111,9 +111,9 @@ function callTab(tool, agent, form) {
     }
   }
 
-  return h('div', { class: 'stack', onkeydown: (event) => event.key === 'Enter' && (event.ctrlKey || event.metaKey) && mayRun && run.click() }, form.element,
-    h('div', { class: 'row' }, form.toggle, h('span', { class: 'grow' }), h('button', { type: 'button', onclick: () => copy(`haft call ${tool.name} ${quote(JSON.stringify(form.values))}`) }, 'Copy as command'), h('button', { type: 'button', onclick: () => copy(curl()) }, 'Copy as curl'), explain, run),
-    !tool.invocable && h('p', { class: 'muted' }, `${tool.name} cannot be run from the page. To allow it, add "${tool.name}" to gateway.invoke_allow in your configuration; or ask the agent in the chat.`),
+  return h('div.stack', { onkeydown: (event) => event.key === 'Enter' && (event.ctrlKey || event.metaKey) && mayRun && run.click() }, form.element,
+    h('div.row', form.toggle, h('span.grow'), h('button', { onclick: () => copy(`haft call ${tool.name} ${quote(JSON.stringify(form.values))}`) }, 'Copy as command'), h('button', { onclick: () => copy(curl()) }, 'Copy as curl'), explain, run),
+    !tool.invocable && h('p.muted', `${tool.name} cannot be run from the page. To allow it, add "${tool.name}" to gateway.invoke_allow in your configuration; or ask the agent in the chat.`),
     output);
 }
 
@@ -121,16 +121,16 @@ const quote = (text) => `'${text.replaceAll('\'', '\'\\\'\'')}'`;
 const ask = (tool, agent, values) => api.post(api.tool(tool.name, '/explain'), { agent, arguments: values });
 
 function explainTab(tool, agent, form) {
-  const result = h('div', {});
+  const result = h('div');
   const other = (store.me.agents ?? []).filter((name) => name !== agent);
   const hasValues = Object.keys(form.values).length > 0;
   const request = (who) => (hasValues ? ask(tool, who, form.values) : api.post(api.tool(tool.name, '/explain'), { agent: who }));
   load(result, () => request(agent), explanation);
-  const second = h('div', {});
-  return h('div', { class: 'stack' },
-    h('p', { class: 'muted' }, hasValues ? ['With these arguments: ', h('code', {}, JSON.stringify(form.values))] : `Is ${tool.name} offered to ${agent} at all? Fill in the form under Call to ask about one call.`),
+  const second = h('div');
+  return h('div.stack',
+    h('p.muted', hasValues ? ['With these arguments: ', h('code', JSON.stringify(form.values))] : `Is ${tool.name} offered to ${agent} at all? Fill in the form under Call to ask about one call.`),
     other.length > 0 && select([['', 'Compare with another agent…'], ...other.map((name) => [name])], '', (name) => name && load(second, () => request(name), explanation), { 'aria-label': 'Compare with' }),
-    h('div', { class: 'columns' }, result, second));
+    h('div.columns', result, second));
 }
 
 async function statistics(tool) {
@@ -138,5 +138,5 @@ async function statistics(tool) {
   const row = tools.find((each) => each.tool === tool.name);
   if (!row) return empty(`${tool.name} was not called in the last 30 days.`, 'Ask the agent to use it', href('chat'));
   const figures = [['calls', row.calls], ['failed', `${row.errors} (${Math.round((100 * row.errors) / row.calls)} %)`], ['half are faster than', duration(row.p50_ms)], ['95 of 100 are faster than', duration(row.p95_ms)]];
-  return h('div', { class: 'figures' }, figures.map(([label, value]) => h('div', { class: 'figure' }, h('b', {}, value), label)));
+  return h('div.figures', figures.map(([label, value]) => h('div.figure', h('b', value), label)));
 }

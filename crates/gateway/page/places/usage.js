@@ -29,10 +29,10 @@ function draw(usage, measure) {
   const rows = usage.days.map((day) => ({ label: day.day.slice(5), values: Object.fromEntries(day.models.map((model) => [model.model, valueOf(model)])) }));
   const isCost = measure === 'cost';
   return [
-    h('div', { class: 'figures' }, figures.map(([label, value]) => h('div', { class: 'figure' }, h('b', {}, value), label))),
+    h('div.figures', figures.map(([label, value]) => h('div.figure', h('b', value), label))),
     rows.length > 0 && stackedBars({ title: isCost ? 'Cost by day, in dollars' : 'Tokens by day', rows, format: isCost ? money : (value) => tokens(Math.round(value)), line: isCost ? usage.budget?.day : null }),
-    h('div', { class: 'columns' },
-      h('section', { class: 'box' }, h('h2', {}, 'Sessions'), table([['Session', (row) => h('a', { href: href('chat', row.id) }, row.title || 'New session')], ['Tokens', (row) => tokens(row.input_tokens + row.output_tokens), 'number'], ['Cost', (row) => money(row.cost), 'number']], usage.sessions, 'Sessions')),
-      h('section', { class: 'box' }, h('h2', {}, 'Tools'), table([['Tool', (row) => h('a', { href: href('history', null, { tool: row.tool }) }, row.tool)], ['Calls', (row) => row.calls, 'number'], ['Failed', (row) => `${row.errors} (${Math.round((100 * row.errors) / Math.max(1, row.calls))} %)`, 'number'], ['p50', (row) => duration(row.p50_ms), 'number'], ['p95', (row) => duration(row.p95_ms), 'number']], usage.tools, 'Tools'))),
+    h('div.columns',
+      h('section.box', h('h2', 'Sessions'), table([['Session', (row) => h('a', { href: href('chat', row.id) }, row.title || 'New session')], ['Tokens', (row) => tokens(row.input_tokens + row.output_tokens), 'number'], ['Cost', (row) => money(row.cost), 'number']], usage.sessions, 'Sessions')),
+      h('section.box', h('h2', 'Tools'), table([['Tool', (row) => h('a', { href: href('history', null, { tool: row.tool }) }, row.tool)], ['Calls', (row) => row.calls, 'number'], ['Failed', (row) => `${row.errors} (${Math.round((100 * row.errors) / Math.max(1, row.calls))} %)`, 'number'], ['p50', (row) => duration(row.p50_ms), 'number'], ['p95', (row) => duration(row.p95_ms), 'number']], usage.tools, 'Tools'))),
   ];
 }
