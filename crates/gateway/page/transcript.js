@@ -56,6 +56,7 @@ export class Transcript {
 
   #put(item) {
     const index = this.#index.get(item.id);
+    const ended = index === undefined ? this.#endText() : null;
     if (index === undefined) {
       this.#index.set(item.id, this.items.length);
       if (item.type === 'call') this.#calls.set(item.call.id, this.items.length);
@@ -63,7 +64,15 @@ export class Transcript {
     } else {
       this.items[index] = item;
     }
-    return { item, isNew: index === undefined };
+    return { item, isNew: index === undefined, ended };
+  }
+
+  /** The next item ends the text that grew before it. */
+  #endText() {
+    const last = this.items.at(-1);
+    if (!last?.streaming) return null;
+    last.streaming = false;
+    return last;
   }
 
   #text({ item: id, delta, blocks }) {

@@ -121,7 +121,7 @@ export class CallCard extends HTMLElement {
   }
 
   #question(call) {
-    const approval = store.approvals.get(call.approval);
+    const approval = store.approvals.get(call.approval) ?? [...store.approvals.values()].find((open) => open.call_id === call.id && open.session === call.session);
     if (!approval) return h('p.muted', 'Waits for an approval.');
     const button = h('button', { class: 'primary', onclick: () => openApproval(approval.id) }, 'Answer…');
     return h('div.row', button, h('span.countdown', { 'data-expires': approval.expires }), h('span.muted', visible(approval.reason)));

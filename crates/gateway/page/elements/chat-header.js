@@ -1,6 +1,6 @@
 // The head of a conversation: title, agent, model, access, menu.
 
-import { api } from '../api.js';
+import { api, ApiError } from '../api.js';
 import { fill, h } from '../dom.js';
 import { act, toast } from '../notices.js';
 import { href } from '../router.js';
@@ -54,7 +54,11 @@ export function chatHeader(place) {
       return;
     }
     act(null, async () => {
-      store.putSession(await api.patch(api.session(place.id), options));
+      try {
+        store.putSession(await api.patch(api.session(place.id), options));
+      } catch (error) {
+        throw error.status === 400 ? new ApiError(400, error.type, 'The access of a running session cannot be changed here.', `Start \`haft serve --access ${options.access ?? 'read-only'}\`, or set it in your configuration file.`) : error;
+      }
       toast(options.access ? `Access of this session: ${options.access}.` : 'This session now asks before each change.', { kind: 'ok' });
     });
   }

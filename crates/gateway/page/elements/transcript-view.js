@@ -129,7 +129,8 @@ function drawBlocks(element, blocks) {
 }
 
 /** What a screen reader is told of a new or finished item; nothing while it grows. */
-export function announcement({ item, name, before }) {
+export function announcement({ item, name, before, ended }) {
+  if (ended) return ended.text;
   if (item.type === 'assistant' && name === 'item' && !item.streaming) return item.text;
   if (item.type === 'call' && name === 'call' && before?.state !== item.call.state && !isOpen(item.call)) return `${item.call.tool} ${item.call.state} ${item.call.outcome ?? ''}`;
   return item.type === 'turn_end' && item.error ? item.error : null;

@@ -113,6 +113,7 @@ class ChatPlace {
     if (change.isNew && change.item.type === 'user') this.list.scrollToEnd();
     if (change.isNew || change.name === 'item' || (change.item.type === 'call' && change.before)) this.#restructure();
     this.list.refresh(change.item.id);
+    if (change.ended) this.list.refresh(change.ended.id);
     if (change.name === 'call' || change.isNew) this.panel?.update();
   }
 
