@@ -35,7 +35,7 @@ function showSignIn(error) {
     h('h1', 'Haft'),
     error && h('p', { role: 'alert', class: 'state fail' }, error.message),
     error?.help && h('p', error.help),
-    h('p', 'Open the link that ', h('code', 'haft serve'), ' printed; it works once. For another link run ', h('code', 'haft serve --link'), ', or paste a token here.'),
+    h('p', 'Open the link that ', h('code', 'haft serve'), ' printed; it works once. For another one, make a link on a page that is signed in (Connections), or restart the server. Or paste a token:'),
     h('form.row', { onsubmit: submit }, input, h('button.primary', 'Sign in'))));
 }
 

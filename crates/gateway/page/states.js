@@ -22,14 +22,13 @@ const VERDICT = {
 };
 const CHECK = {
   ok: ['✓', 'ok', 'ok'],
-  warn: ['!', 'warning', 'ask'],
-  fail: ['✗', 'fails', 'fail'],
+  warning: ['!', 'warning', 'ask'],
+  error: ['✗', 'fails', 'fail'],
 };
 const SESSION = {
   idle: ['', 'idle', ''],
   running: ['◌', 'running', 'ok'],
   waiting: ['◐', 'waiting for you', 'ask'],
-  elsewhere: ['⇄', 'runs elsewhere', 'ask'],
 };
 
 const look = (table, state) => {

@@ -3,7 +3,7 @@
 import { api } from '../api.js';
 import { fill, h, insertRendered } from '../dom.js';
 import { fullTime } from '../format.js';
-import { act, copy, toast } from '../notices.js';
+import { copy, toast } from '../notices.js';
 import { openUndo } from '../on-demand.js';
 import { href } from '../router.js';
 import { isOpen } from '../states.js';
@@ -33,24 +33,8 @@ function result(call) {
   if (call.result_html) nodes.push(insertRendered(h('div.output.rendered', { tabindex: 0 }), call.result_html));
   else if (call.result) nodes.push(h('div.output', { tabindex: 0 }, call.result));
   else if (!isOpen(call) && !nodes.length) nodes.push(h('p.muted', call.message ?? 'The tool returned nothing.'));
-  if (call.result_cut && call.record) nodes.push(moreOutput(call));
+  if (call.result_cut) nodes.push(h('p.muted', 'The result was cut here. The agent can page through the whole of it.'));
   return nodes;
-}
-
-/** Pages through the whole output of a call whose result was cut. */
-function moreOutput(call) {
-  const box = h('div.stack');
-  let offset = 0;
-  const button = h('button', { onclick: () => act(button, async () => {
-    const page = await api.get(api.record(call.record, '/output'), { offset, limit: 65_536 });
-    const part = h('div.output.rendered', { tabindex: 0 });
-    if (page.html) insertRendered(part, page.html);
-    else part.textContent = page.text ?? '';
-    box.replaceChildren(part);
-    offset = page.next ?? 0;
-    button.textContent = page.next ? 'Next part of the output' : 'Full output from the start';
-  }) }, 'Full output');
-  return h('div.stack', h('div.row', button, h('span.muted', 'The result was cut.')), box);
 }
 
 function input(call) {

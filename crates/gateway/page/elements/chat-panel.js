@@ -47,7 +47,7 @@ export function chatPanel(place) {
 
   function fileLine(file) {
     const last = file.calls.at(-1);
-    return h('div.row', h('code.grow', file.path), h('span.muted', `+${file.added ?? 0} −${file.removed ?? 0}`),
+    return h('div.row', h('code.grow', file.path), h('span.muted', `${file.calls.length}×`),
       last && h('a', { href: href('history', last) }, 'show'),
       last && store.can('admin') && h('button', { onclick: () => openUndo(api.record(last, '/undo'), `the last change of ${file.path}`) }, 'Undo…'));
   }

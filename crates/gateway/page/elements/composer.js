@@ -20,7 +20,7 @@ export class Composer extends HTMLElement {
     const mayChat = store.can('chat');
     this.className = 'composer';
     this.text = h('textarea', {
-      rows: 1, 'aria-label': 'Message', placeholder: mayChat ? 'Message…  (/ for commands, @ for files)' : 'This page may only watch: its token lacks the scope “chat”.',
+      rows: 1, 'aria-label': 'Message', placeholder: mayChat ? 'Message…  (/ for commands)' : 'This page may only watch: its token lacks the scope “chat”.',
       disabled: !mayChat, onkeydown: (event) => this.#key(event), oninput: () => this.#typed(), role: 'combobox', 'aria-expanded': 'false', 'aria-autocomplete': 'list',
     });
     this.text.value = localStorage.getItem(this.#draftKey) ?? '';
@@ -58,7 +58,7 @@ export class Composer extends HTMLElement {
     const { usage, context_tokens: used, context_window: window } = session;
     const share = used && window ? `${Math.round((100 * used) / window)} % of ${tokens(window)}` : null;
     const cost = usage && (usage.cost === null || usage.cost === undefined ? `${tokens(usage.input_tokens + usage.output_tokens)} tokens` : money(usage.cost));
-    const parts = [session.model, share, cost, callCount ? plural(callCount, 'call') : null, session.state === 'elsewhere' ? 'another process works on it: read only' : null];
+    const parts = [session.model, share, cost, callCount ? plural(callCount, 'call') : null];
     fill(this.status, parts.filter(Boolean).map((part) => h('span', part)));
   }
 
@@ -110,17 +110,12 @@ export class Composer extends HTMLElement {
     this.#suggest();
   }
 
-  async #suggest() {
+  #suggest() {
     const before = this.text.value.slice(0, this.text.selectionStart);
     const slash = /^\/(\w*)$/.exec(before);
-    const file = /(?:^|\s)@(\S*)$/.exec(before);
     if (slash) {
       const found = this.commands.filter((command) => command.name.startsWith(slash[1]));
       this.#offer(found.map((command) => ({ label: `/${command.name}`, about: command.about, text: `/${command.name} `, from: 0 })));
-    } else if (file) {
-      const from = before.length - file[1].length;
-      const answer = await api.get('/api/files', { prefix: file[1], limit: 12 }).catch(() => ({ paths: [] }));
-      this.#offer((answer.paths ?? []).map((path) => ({ label: path, about: '', text: path, from })));
     } else {
       this.#offer([]);
     }

@@ -10,8 +10,9 @@ export function schemaTab(tool, agent) {
   const sent = h('div');
   const ours = h('pre.output');
   const show = (provider) => load(sent, () => api.get(api.tool(tool.name), { agent, provider }), ({ projected, parameters }) => {
-    fill(ours, ...marked(parameters ?? tool.parameters, projected));
-    return h('pre.output', JSON.stringify(projected, null, 2));
+    const schema = projected.parameters ?? projected;
+    fill(ours, ...marked(parameters ?? tool.parameters, schema));
+    return [projected.strict && h('span.badge', 'strict'), h('pre.output', JSON.stringify(schema, null, 2))];
   });
   show(PROVIDERS[0]);
   return h('div.columns',

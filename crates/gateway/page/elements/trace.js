@@ -15,7 +15,7 @@ export function effectsList(effects) {
   const sorted = [...effects].sort((a, b) => (a.weight ?? 9) - (b.weight ?? 9));
   return h('dl.effects', sorted.map((effect) => [
     h('dt', { class: effect.kind }, KIND_WORDS[effect.kind] ?? effect.kind),
-    h('dd', visible(effect.target ?? ''), effect.private && [' ', h('span.badge.ask', '⚠ private')]),
+    h('dd', visible(effect.target ?? ''), effect.outside && [' ', h('span.badge.ask', '! outside the workspace')]),
   ]));
 }
 

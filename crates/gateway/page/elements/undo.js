@@ -6,7 +6,7 @@ import { act, toast } from '../notices.js';
 import { dialog } from './dialog.js';
 import { problem } from './tabs.js';
 
-const ACTIONS = { restore: 'put back as it was', delete: 'removed: it did not exist before', create: 'created again' };
+const ACTIONS = { restore: 'put back as it was', delete: 'removed: it did not exist before', create: 'created again', none: 'as it is' };
 
 /** `path` is the address of the preview and of the command. */
 export function openUndo(path, what) {

@@ -7,7 +7,7 @@ import { store } from '../store.js';
 
 const STARTS = [
   ['Read a file', 'read README.md'],
-  ['Change a file, and be asked first', 'write \'hello from Haft\' to hello.txt'],
+  ['Change a file', 'write \'hello from Haft\' to hello.txt'],
   ['Two things at once', 'what time is it, and what does README.md say?'],
   ['See a refusal and its reason', 'read /etc/shadow'],
 ];

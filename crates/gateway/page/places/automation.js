@@ -1,4 +1,4 @@
-// Background processes, and jobs that run by the clock.
+// Commands that run in the background.
 
 import { api } from '../api.js';
 import { h, insertRendered } from '../dom.js';
@@ -11,10 +11,8 @@ import { empty, load, page } from '../elements/page.js';
 export function mount(root) {
   const body = page(root, 'Automation');
   const processes = h('section.stack');
-  const clock = h('section.stack');
-  body.append(h('h2', 'Background processes'), processes, clock);
+  body.append(h('h2', 'Background processes'), processes);
   const reload = load(processes, () => api.get('/api/jobs'), ({ jobs }) => (jobs.length ? jobs.map(job) : empty('No command runs in the background. A command that the agent starts in the background is listed here and can be ended with all its descendants.', 'Ask the agent to start one', href('chat'))));
-  load(clock, () => api.get('/api/automation').catch(() => ({ jobs: [] })), ({ jobs }) => jobs.length > 0 && [h('h2', 'By the clock'), jobs.map(timed)]);
   return { unmount: store.on('changed:jobs', () => reload()) };
 
   function job(each) {
@@ -24,9 +22,5 @@ export function mount(root) {
       h('div.row', h('code.grow', each.command), h('span', { class: `badge ${isRunning ? 'ok' : ''}` }, each.end ?? each.state), isRunning && h('span.muted', { 'data-started': each.started }), each.pid && h('small', `pid ${each.pid}`), isRunning && store.can('admin') && kill),
       each.tail_html ? insertRendered(h('div.output.rendered', { tabindex: 0 }), each.tail_html) : h('pre.output', each.tail ?? ''),
       h('small', `Started ${fullTime(each.started)}. `, each.session && h('a', { href: href('chat', each.session) }, 'Open its session')));
-  }
-
-  function timed(each) {
-    return h('section.box', h('div.row', h('code', each.expression), each.words), h('small', `Next: ${(each.next ?? []).map(fullTime).join(' · ')}`));
   }
 }

@@ -18,7 +18,7 @@ export function mount(root) {
     const chosen = new Set();
     const files = h('ul.tree', entries.map((entry) => h('li',
       h('input', { type: 'checkbox', 'aria-label': `Choose ${entry.path}`, onchange: (event) => { chosen[event.target.checked ? 'add' : 'delete'](entry.id); } }),
-      h('button.link', { onclick: () => show(entry) }, visible(entry.path)), h('span.source', `${bytes(entry.bytes ?? 0)} · ${when(entry.when)} · ${entry.command ?? ''}`))));
+      h('button.link', { onclick: () => show(entry) }, visible(entry.path)), h('span.source', `${bytes(entry.size ?? 0)} · ${when(entry.made)} · ${entry.command ?? ''}`))));
     const each = (label, kind, run) => {
       const button = h('button', { class: kind, disabled: !store.can('admin'), onclick: () => act(button, async () => {
         if (chosen.size === 0) return toast('Choose at least one path first.');
@@ -34,7 +34,7 @@ export function mount(root) {
   }
 
   function show({ id }) {
-    load(detail, () => api.get(`/api/quarantine/${encodeURIComponent(id)}`), (entry) => h('div.box', h('h2', visible(entry.path)), h('p', entry.reason),
-      entry.diff_html ? insertRendered(h('div.rendered.scroll'), entry.diff_html) : h('pre.output', entry.content ?? '')));
+    load(detail, () => api.get(`/api/quarantine/${encodeURIComponent(id)}`), (entry) => h('div.box', h('h2', visible(entry.path)), h('p', entry.why),
+      entry.content_html ? insertRendered(h('div.rendered.scroll'), entry.content_html) : h('pre.output', entry.content ?? `No content is shown: ${entry.entry}`)));
   }
 }

@@ -167,8 +167,7 @@ class ChatPlace {
       await api.post(api.session(this.id, '/messages'), { text });
       return;
     }
-    const options = this.newSession ?? {};
-    const session = await api.post('/api/sessions', options);
+    const session = await api.post('/api/sessions');
     store.putSession(session);
     await api.post(api.session(session.id, '/messages'), { text });
     localStorage.removeItem('haft.draft.new');

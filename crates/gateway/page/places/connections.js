@@ -21,21 +21,17 @@ export function mount(root) {
   return { unmount: store.on('changed:tokens', () => again()) };
 }
 
-function draw({ servers, providers }) {
+function draw({ servers, models }) {
   return [
     h('h2', 'MCP servers'),
     servers.length === 0 ? empty('No MCP server is configured. Its tools would be decided on by the same policy as the built-in ones.', 'See the settings', href('settings', null, { text: 'mcp' }))
-      : h('div.columns', servers.map((server) => h('section', { class: `box ${server.error ? 'fail' : ''}` },
-        h('div.row', h('strong.grow', server.name), h('span', { class: `badge ${STATES[server.state] ?? ''}` }, server.state), h('span.badge', server.transport)),
-        h('span', `${server.tools} tools`), server.error && h('p.call-error', server.error), server.waiting?.length > 0 && waiting(server)))),
+      : h('div.columns', servers.map((server) => h('section', { class: `box ${STATES[server.state] === 'fail' ? 'fail' : ''}` },
+        h('div.row', h('strong.grow', server.server), h('span', { class: `badge ${STATES[server.state] ?? ''}` }, server.state), h('span.badge', server.transport)),
+        h('code', server.what), h('small', server.tools?.length ? `Tools: ${server.tools.join(', ')}` : 'No tools.'),
+        server.waiting > 0 && h('p.call-error.ask', `! ${server.waiting} tools are hidden until you approve them: `, h('code', `haft mcp approve ${server.server}`))))),
     h('h2', 'Models'),
-    table([['Provider', (row) => row.name], ['Key from', (row) => row.key_source ?? 'no key'], ['Models', (row) => row.models, 'number']], providers, 'Providers'),
+    models.length ? h('div.row', models.map((model) => h('span', { class: `badge ${model.name === store.me.model ? 'accent' : ''}` }, model.name))) : h('p.muted', 'Only the demo model answers. Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY and start the server again.'),
   ];
-}
-
-function waiting(server) {
-  const approve = h('button', { onclick: () => act(approve, () => api.post(`/api/connections/${encodeURIComponent(server.name)}/approve`, { tools: server.waiting })) }, 'Approve them');
-  return h('p.call-error.ask', '! Hidden until you approve them: ', server.waiting.join(', '), ' ', store.can('admin') && approve);
 }
 
 function tokenList(list, again) {
@@ -51,6 +47,6 @@ function tokenList(list, again) {
   link.id = 'new-link';
   const revoke = (token) => { const button = h('button.danger', { onclick: () => act(button, async () => { await api.delete(`/api/tokens/${encodeURIComponent(token.id)}`); again(); }) }, token.current ? 'Sign out' : 'Revoke'); return button; };
   return [h('h2', 'Who is signed in'),
-    table([['Name', (row) => `${row.name}${row.current ? ' (this page)' : ''}`], ['May', (row) => row.scopes.join(', ')], ['Used', (row) => (row.last_used ? ago(row.last_used) : 'never')], ['Streams', (row) => row.streams, 'number'], ['', revoke]], list, 'Tokens'),
+    table([['Name', (row) => `${row.name}${row.current ? ' (this page)' : ''}`], ['May', (row) => row.scopes.join(', ')], ['Used', (row) => (row.last_used ? ago(row.last_used) : 'never')], ['', revoke]], list, 'Tokens'),
     h('div.row', h('strong', 'Another device: '), name, boxes, make), document.querySelector('#new-link') ?? link];
 }

@@ -48,8 +48,8 @@ function whatIf() {
 
 function differences({ differences: changed, same, unknown, problems }) {
   return [
-    problems?.map((each) => h('p.call-error', { role: 'alert' }, each)),
-    h('p', `${plural(changed.length, 'call')} would change, ${same} stay the same${unknown ? `, ${unknown} cannot be told` : ''}.`),
-    changed.length > 0 && table([['Call', (row) => h('a', { href: href('history', row.record) }, row.tool)], ['About', (row) => row.title], ['Was', (row) => verdictBadge(row.was)], ['Now', (row) => verdictBadge(row.now)], ['Because', (row) => row.because]], changed, 'Differences'),
+    problems?.map((each) => h('p.call-error', { role: 'alert' }, each.message ?? String(each))),
+    h('p', `${plural(changed.reduce((sum, row) => sum + (row.calls ?? 1), 0), 'call')} would change, ${same} stay the same${unknown ? `, ${unknown} cannot be told` : ''}.`),
+    changed.length > 0 && table([['Tool', (row) => h('a', { href: href('history', null, { tool: row.tool }) }, row.tool)], ['About', (row) => row.target], ['Calls', (row) => row.calls, 'number'], ['Was', (row) => verdictBadge(row.was)], ['Now', (row) => verdictBadge(row.now)], ['Because', (row) => row.because]], changed, 'Differences'),
   ];
 }

@@ -24,8 +24,8 @@ export function mount(root, { query }) {
     const words = search.value.toLowerCase();
     const shown = answer.settings.filter(({ key, value, source }) => `${key} ${JSON.stringify(value)}`.toLowerCase().includes(words) && (!onlySet.checked || source.layer !== 'built-in'));
     fill(result,
-      answer.problems.map((text) => h('p.call-error', { role: 'alert' }, `✗ ${text}`)),
-      h('p.muted', 'Files: ', answer.files.map((file) => [h('code', file), ' ']), `· ${shown.length} of ${answer.settings.length} settings. To change one, edit your file; `, h('code', 'haft config check'), ' says whether it is right.'),
+      answer.problems.map((problem) => h('p.call-error', { role: 'alert' }, '✗ ', [problem.file, problem.line].filter(Boolean).join(':'), ' ', problem.message ?? String(problem), ' ', problem.help ?? '')),
+      h('p.muted', 'Your file: ', h('code', answer.file ?? 'none yet'), ` · ${shown.length} of ${answer.settings.length} settings. To change one, edit your file; `, h('code', 'haft config check'), ' says whether it is right.'),
       table([['Key', (row) => h('code', row.key)], ['Value', (row) => h('code', row.value === null ? 'unset' : JSON.stringify(row.value))], ['From', source]], shown, 'Settings'));
   }
 }

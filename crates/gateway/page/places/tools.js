@@ -113,7 +113,7 @@ function callTab(tool, agent, form) {
 
   return h('div.stack', { onkeydown: (event) => event.key === 'Enter' && (event.ctrlKey || event.metaKey) && mayRun && run.click() }, form.element,
     h('div.row', form.toggle, h('span.grow'), h('button', { onclick: () => copy(`haft call ${tool.name} ${quote(JSON.stringify(form.values))}`) }, 'Copy as command'), h('button', { onclick: () => copy(curl()) }, 'Copy as curl'), explain, run),
-    !tool.invocable && h('p.muted', `${tool.name} cannot be run from the page. To allow it, add "${tool.name}" to gateway.invoke_allow in your configuration; or ask the agent in the chat.`),
+    !tool.invocable && h('p.muted', `${tool.name} cannot be run from the page. Ask the agent for it in the chat, or run it with \`haft call ${tool.name}\`.`),
     output);
 }
 

@@ -21,7 +21,7 @@ describe('attacks', { timeout: 240_000 }, () => {
   before(async () => {
     site = await otherSite((request) => { seen.push(request.url); return { body: '<!DOCTYPE html><title>other</title>' }; });
     const remote = new URL(site.url).host;
-    server = await HaftServer.start({ files: { 'hostile.md': HOSTILE.replaceAll('REMOTE', remote), 'a\u202Egnp.exe': 'x' }, flags: ['--port', '0'] });
+    server = await HaftServer.start({ files: { 'hostile.md': HOSTILE.replaceAll('REMOTE', remote), 'a\u202Egnp.exe': 'x' }, flags: ['--listen', '127.0.0.1:0'] });
     browser = await Browser.launch();
     page = await browser.page();
     await page.goto(server.link);

@@ -20,7 +20,7 @@ const send = async (text) => {
 
 describe('newcomer', { timeout: 240_000 }, () => {
   before(async () => {
-    server = await HaftServer.start({ files: { 'README.md': '# Hello\n' }, config: 'ask = "changes"\n', flags: ['--port', '0'] });
+    server = await HaftServer.start({ files: { 'README.md': '# Hello\n' }, config: 'ask = "changes"\n', flags: ['--listen', '127.0.0.1:0'] });
     browser = await Browser.launch();
     page = await browser.page();
     await page.goto(server.link);

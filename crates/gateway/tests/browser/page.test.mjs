@@ -18,7 +18,7 @@ const settled = () => page.until('loaded place', () => document.querySelector('m
 
 describe('page', { timeout: 240_000 }, () => {
   before(async () => {
-    server = await HaftServer.start({ files: { 'README.md': '# Hello\n' }, flags: ['--port', '0'] });
+    server = await HaftServer.start({ files: { 'README.md': '# Hello\n' }, flags: ['--listen', '127.0.0.1:0'] });
     browser = await Browser.launch();
     page = await browser.page();
     await page.goto(server.link);
