@@ -33,7 +33,7 @@ export function mount(root, first) {
 function editor(agent, reload) {
   /** What the user changed: the name of a tool, and whether it is ticked. */
   const changes = new Map();
-  const result = h('aside.box', { 'aria-live': 'polite' });
+  const result = h('aside.box.stuck', { 'aria-live': 'polite' });
   const search = h('input', { type: 'search', placeholder: 'Search tools', 'aria-label': 'Search tools', oninput: drawList });
   const list = h('div.stack');
   const isOn = (tool) => changes.get(tool.name) ?? tool.offered;
@@ -44,7 +44,7 @@ function editor(agent, reload) {
     h('div.row', h('a.button', { href: href('agents') }, '‹ All'), h('h1', agent.name), [agent.model?.value ?? 'default model', agent.access?.value].filter(Boolean).map((text) => h('span.badge', text))),
     agent.prompt?.value && h('details', h('summary', 'Prompt'), h('pre.output', agent.prompt.value)),
     agent.policy?.length > 0 && h('details', h('summary', 'Its settings'), agent.policy.map((each) => h('div', h('code', `${each.key} = ${JSON.stringify(each.value)}`)))),
-    h('div.columns', h('div.stack', h('h2', 'Tools of this agent'), search, list), result));
+    result, h('h2', 'Tools of this agent'), search, list);
 
   function drawList() {
     const words = search.value.toLowerCase();
@@ -91,7 +91,7 @@ function editor(agent, reload) {
     return [
       h('h2', `Result: ${plural(tools.length - removed.length, 'tool')} offered`),
       removed.length > 0 && h('details', h('summary', `${removed.length} not offered`), h('ul.pick', removed.map((tool) => h('li', h('span', '–'), h('span', h('code', tool.name), ` ${tool.reason ?? ''}`))))),
-      answer?.changed && [h('h3', 'Change of ', answer.file), insertRendered(h('div.rendered.scroll'), answer.diff_html), h('div.row', save, h('button', { onclick: reload }, 'Discard'))],
+      answer?.changed && [h('small', 'Change of ', h('code', answer.file)), insertRendered(h('div.rendered.scroll'), answer.diff_html), h('div.row', save, h('button', { onclick: reload }, 'Discard'))],
       !answer?.changed && h('p.muted', 'Check or uncheck a tool: the change of your configuration is shown here before anything is saved.'),
     ];
   }
