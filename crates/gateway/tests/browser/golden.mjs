@@ -4,8 +4,9 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
-const TREES = join(import.meta.dirname, 'trees');
+const TREES = fileURLToPath(new URL('trees', import.meta.url));
 const SHOTS = process.env.HAFT_SCREENSHOTS ?? join(tmpdir(), 'haft-screenshots');
 
 /** `UPDATE_TREES=1` stores what the page shows now. */

@@ -20,9 +20,14 @@ fn run(file: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser");
     let mut command = Command::new("node");
     command.args(["--test", "--test-reporter=spec"]).arg(folder.join(file)).env("HAFT_TEST_BINARY", haft());
-    let output = command.output().expect("node is missing: install it (for example: apt-get install nodejs), version 20 or newer");
+    let output = command.output().expect("node is missing: install it (for example: apt-get install nodejs), version 18 or newer");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{file}:\n{text}{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn events_are_applied_once_and_the_stream_resumes() {
+    run("state.test.mjs");
 }
 
 #[test]
