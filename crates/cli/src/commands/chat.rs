@@ -26,7 +26,7 @@ pub(crate) fn run(common: &Common, request: &ChatArgs, output: &Output) -> Resul
     let (workspace, data_folder) = (wire::workspace(common)?, wire::data_folder()?);
     let configure = |options: &ChatOptions| {
         let wire = Wire::new(&common.with(options)?, output)?;
-        Ok(Box::new(Backend { wire: Arc::new(wire), output: output.clone(), has_warned: AtomicBool::new(false) }) as Box<dyn ChatBackend>)
+        Ok(Box::new(Backend::new(Arc::new(wire), output)) as Box<dyn ChatBackend>)
     };
     let request = ChatRequest {
         prompt: request.prompt.clone(),
@@ -42,11 +42,18 @@ pub(crate) fn run(common: &Common, request: &ChatArgs, output: &Output) -> Resul
     })
 }
 
-struct Backend {
+/// What a conversation needs of this program, with one configuration.
+pub(crate) struct Backend {
     wire: Arc<Wire>,
     output: Output,
     /// Whether problems of command files were printed.
     has_warned: AtomicBool,
+}
+
+impl Backend {
+    pub(crate) fn new(wire: Arc<Wire>, output: &Output) -> Self {
+        Self { wire, output: output.clone(), has_warned: AtomicBool::new(false) }
+    }
 }
 
 impl ChatBackend for Backend {
