@@ -17,7 +17,12 @@ async function signInFromLink() {
   const match = /^#token=(.+)$/.exec(location.hash);
   if (!match) return;
   history.replaceState(null, '', '/');
-  await api.post('/api/login', { token: decodeURIComponent(match[1]) });
+  try {
+    await api.post('/api/login', { token: decodeURIComponent(match[1]) });
+  } catch (error) {
+    error.isFromLink = true;
+    throw error;
+  }
 }
 
 function showSignIn(error) {
@@ -47,7 +52,7 @@ async function start() {
     await signInFromLink();
     await store.start();
   } catch (error) {
-    if ([401, 403, 429].includes(error.status)) showSignIn(location.hash || error.status !== 401 ? error : null);
+    if ([401, 403, 429].includes(error.status)) showSignIn(error.isFromLink || error.status !== 401 ? error : null);
     else showUnreachable(error);
     return;
   }

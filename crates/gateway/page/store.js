@@ -31,6 +31,12 @@ class Store {
     return this.me?.token?.scopes?.includes(scope) ?? false;
   }
 
+  /** The state of a session; one with an open question waits, whatever it was before. */
+  stateOf(session) {
+    const isAsked = [...this.approvals.values()].some((approval) => approval.session === session?.id);
+    return isAsked ? 'waiting' : session?.state ?? 'idle';
+  }
+
   async start() {
     this.me = await api.get('/api/me');
     await this.#loadLists();
@@ -161,12 +167,14 @@ class Store {
   #asked(approval) {
     this.approvals.set(approval.id, approval);
     this.tell('approvals', { asked: approval });
+    this.tell('sessions', this.sessions.get(approval.session));
   }
 
   #answered(closed) {
     const approval = this.approvals.get(closed.id);
     this.approvals.delete(closed.id);
     this.tell('approvals', { closed: { ...closed, approval } });
+    this.tell('sessions', this.sessions.get(closed.session));
   }
 
   #todos({ session, todos }) {

@@ -4,6 +4,7 @@ import { api } from '../api.js';
 import { fill, h, insertRendered, uniqueId, visible, visibleText } from '../dom.js';
 import { act, alertUser, toast } from '../notices.js';
 import { store } from '../store.js';
+import { tick } from '../ticker.js';
 import { effectsList } from './trace.js';
 
 /** Keys and buttons do nothing this long after the dialog opened, so that nobody answers by accident. */
@@ -40,6 +41,7 @@ class ApprovalDialog {
         this.#actions()));
     document.body.append(this.box);
     this.box.showModal();
+    tick();
     this.deny.focus();
     setTimeout(() => this.#arm(), GUARD);
     const effects = approval.effects.map((effect) => `${effect.kind} ${effect.target}`).join(', ');

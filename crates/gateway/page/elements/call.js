@@ -87,7 +87,9 @@ export class CallCard extends HTMLElement {
     fill(state, h('span', { 'aria-hidden': 'true', class: isRunning ? 'spin' : '' }, icon), isQuiet ? h('span.visually-hidden', word) : ` ${word}`);
     setText(tool, visibleText(call.tool));
     const change = call.added !== null && call.added !== undefined ? `+${call.added} −${call.removed ?? 0}` : null;
-    const parts = [call.title, change, call.outcome].filter((part) => part);
+    // What failed is written out below.
+    const isRepeated = hasFailed(call) && call.message && call.outcome?.length > 30;
+    const parts = [call.title, change, isRepeated ? null : call.outcome].filter((part) => part);
     fill(summary, visible(parts.join(' · ')));
     summary.title = parts.join(' · ').slice(0, 300);
     took.toggleAttribute('data-started', isOpen(call) && Boolean(call.started));

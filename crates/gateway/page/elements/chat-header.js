@@ -19,12 +19,13 @@ export function chatHeader(place) {
 
   function update() {
     const { session } = place;
-    const { icon, word, kind } = sessionLook(session?.state ?? 'idle');
+    const state = store.stateOf(session);
+    const { icon, word, kind } = sessionLook(state);
     const access = session?.access ?? store.me?.access;
     const agent = session?.agent ?? store.me?.agent;
     fill(element,
       h('h1', session ? h('button.quiet', { title: 'Rename this session', 'aria-label': `Rename: ${session.title || 'New session'}`, onclick: () => renameSession(session) }, session.title || 'New session') : 'New session'),
-      session && session.state !== 'idle' && h('span', { class: `badge ${kind}`, role: 'status' }, `${icon} ${word}`),
+      session && state !== 'idle' && h('span', { class: `badge ${kind}`, role: 'status' }, `${icon} ${word}`),
       h('a.button', { href: href('agents', agent), title: 'The agent of this session: choose its tools' }, `agent: ${agent}`),
       h('span.badge', { title: store.me?.model_reason ?? '' }, session?.model ?? store.me?.model ?? ''),
       access && h('a.button', { href: href('settings', null, { text: 'access' }), title: `${MEANINGS[access] ?? ''} The settings say where this comes from.` }, `access: ${access}`),

@@ -131,11 +131,12 @@ class Shell extends HTMLElement {
   }
 
   #sessionItem(session, children, depth = 0) {
-    const { icon, word, kind } = sessionLook(session.state);
+    const state = store.stateOf(session);
+    const { icon, word, kind } = sessionLook(state);
     const below = depth < 3 ? children.get(session.id) ?? [] : [];
     const title = session.title || session.sub_agent || 'New session';
     return h('li', h('div.session-line', { 'data-id': session.id },
-      h('a', { href: href('chat', session.id), title: session.last_line ?? title }, session.state !== 'idle' && h('span', { class: `state ${kind}`, title: word }, icon, h('span.visually-hidden', `${word}: `)), session.fork_of && '↳ ', session.state !== 'idle' && ' ', title),
+      h('a', { href: href('chat', session.id), title: session.last_line ?? title }, state !== 'idle' && h('span', { class: `state ${kind}`, title: word }, icon, h('span.visually-hidden', `${word}: `)), session.fork_of && '↳ ', state !== 'idle' && ' ', title),
       h('button.quiet', { 'aria-label': `Menu of ${title}`, 'aria-haspopup': 'menu', onclick: (event) => openMenu(event.currentTarget, sessionMenu(session)) }, '⋯')),
     below.length > 0 && h('ul', below.map((child) => this.#sessionItem(child, children, depth + 1))));
   }

@@ -142,7 +142,7 @@ class ChatPlace {
     this.panel?.update();
     const calls = this.transcript?.items.filter((item) => item.type === 'call').length;
     this.composer.show(this.session, calls);
-    document.title = `${this.session?.state === 'waiting' ? '◐ ' : ''}${this.session?.title || 'New session'} – Haft`;
+    document.title = `${store.stateOf(this.session) === 'waiting' ? '◐ ' : ''}${this.session?.title || 'New session'} – Haft`;
   }
 
   #approvalsChanged({ asked, closed }) {

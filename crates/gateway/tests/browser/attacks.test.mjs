@@ -88,7 +88,7 @@ describe('attacks', { timeout: 240_000 }, () => {
       elements: document.querySelectorAll('.transcript :is(script, iframe, form, object, embed, style, svg, use)').length,
       handlers: [...document.querySelectorAll('.transcript *')].filter((each) => [...each.attributes].some(({ name }) => name.startsWith('on'))).length,
       links: [...document.querySelectorAll('.transcript a[href]')].map((each) => each.protocol).filter((protocol) => !['http:', 'https:', 'mailto:'].includes(protocol)),
-      remote: [...document.querySelectorAll('.transcript img')].map((each) => each.src).filter((source) => !source.startsWith('data:')),
+      remote: [...document.querySelectorAll('.transcript img')].map((each) => each.src).filter((source) => source && !source.startsWith('data:')),
     }));
     assert.deepEqual(found, { hacked: null, elements: 0, handlers: 0, links: [], remote: [] });
     assert.deepEqual(seen.filter((url) => url.includes('pixel')), []);

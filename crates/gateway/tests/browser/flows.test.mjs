@@ -29,7 +29,7 @@ const answer = () => page.evaluate(() => [...document.querySelectorAll('.message
 describe('flows', { timeout: 240_000 }, () => {
   before(async () => {
     site = await otherSite(() => ({ type: 'application/json', body: '{"url": "/get", "headers": {"accept": "*/*"}}' }));
-    server = await HaftServer.start({ files: { 'test.txt': 'hello world\n' }, config: `[network]\nallow = ["${new URL(site.url).host}"]\n`, flags: ['--listen', '127.0.0.1:0'] });
+    server = await HaftServer.start({ files: { 'test.txt': 'hello world\n' }, config: `tools.deny = ["web_fetch"]\n[network]\nallow = ["${new URL(site.url).host}"]\n`, flags: ['--listen', '127.0.0.1:0'] });
     browser = await Browser.launch();
     page = await browser.page();
     await page.goto(server.link);
@@ -60,7 +60,7 @@ describe('flows', { timeout: 240_000 }, () => {
   });
 
   test('4-3 an HTTP request', async () => {
-    await ask(`fetch ${site.url}/get`);
+    await ask(`Make an HTTP GET request: fetch ${site.url}/get`);
     await card('http_request');
     await turnEnd();
     assert.match((await states()).http_request, /^✓done/);

@@ -51,8 +51,8 @@ describe('newcomer', { timeout: 240_000 }, () => {
     await page.find('dialog', /wants to use write_file/);
     await page.press('y');
     await dialogFocus();
-    await matchTree(page, 'approval', { role: 'dialog', name: 'main wants to use write_file' });
     await page.until('armed buttons', () => ![...document.querySelectorAll('dialog.approval button')].some((each) => each.disabled));
+    await matchTree(page, 'approval', { role: 'dialog', name: 'main wants to use write_file' });
     await page.press('n');
     await page.until('denied card', () => document.querySelector('haft-call .state.fail')?.textContent.includes('denied'));
     assert.equal(existsSync(join(server.workspace, 'hello.txt')), false);

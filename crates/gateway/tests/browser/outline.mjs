@@ -2,13 +2,13 @@
 
 const SILENT = new Set(['none', 'generic', 'InlineTextBox', 'LineBreak', 'Section', 'ListMarker', 'paragraph', 'LabelText', 'StaticText', 'strong', 'emphasis', 'time', 'code']);
 const CHANGING = [
-  [/\d\d?:\d\d(:\d\d)?( [AP]M)?/g, 'TIME'],
+  [/127\.0\.0\.1:\d+/g, 'HOST'],
+  [/\b\d\d?:\d\d(:\d\d)?( [AP]M)?/g, 'TIME'],
   [/\b[\d.,]+ (ms|s|min|h)\b/g, 'DURATION'],
   [/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'ID'],
   [/(\/tmp|\/var)\/[^\s'"]*haft-[^\s'"/]*/g, 'WORKSPACE'],
   [/[↑↓] [\d.]+k?( \([\d.]+k? cached\))?/g, 'TOKENS'],
   [/\d+ %/g, 'SHARE'],
-  [/127\.0\.0\.1:\d+/g, 'HOST'],
   [/\d{4}-\d\d-\d\dTTIME[^\s"]*/g, 'INSTANT'],
 ];
 

@@ -13,8 +13,15 @@ let browser;
 let server;
 let page;
 
-const show = (place) => page.evaluate((name) => { location.hash = `#/${name}`; }, place);
-const settled = () => page.until('loaded place', () => document.querySelector('main .place') && !/^Loading…|Loading…$/.test(document.querySelector('main').textContent));
+/** Goes to a place, and waits until it has loaded what it shows. */
+async function show(place, on = page) {
+  await on.evaluate((name) => { location.hash = `#/${name}`; }, place);
+  await on.until(`loaded ${place}`, (name) => {
+    const main = document.querySelector('main');
+    const isThere = name === 'chat' ? main.querySelector('.welcome') : main.querySelector('h1')?.textContent.toLowerCase().startsWith(name);
+    return isThere && !main.textContent.includes('Loading…');
+  }, place);
+}
 
 describe('page', { timeout: 240_000 }, () => {
   before(async () => {
@@ -42,7 +49,6 @@ describe('page', { timeout: 240_000 }, () => {
   for (const place of EMPTY) {
     test(`${place}, while it is empty, says what to do first`, async () => {
       await show(place);
-      await settled();
       await matchTree(page, `empty-${place}`, { role: 'main', name: '' });
     });
   }
@@ -52,8 +58,7 @@ describe('page', { timeout: 240_000 }, () => {
     await phone.goto(`${server.url}/`);
     await phone.until('page', () => document.querySelector('.bottom-bar'));
     for (const place of PLACES) {
-      await phone.evaluate((name) => { location.hash = `#/${name}`; }, place);
-      await phone.until(`loaded ${place}`, () => document.querySelector('main .place') && !/^Loading…|Loading…$/.test(document.querySelector('main').textContent));
+      await show(place, phone);
       const width = await phone.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(width <= 360, `${place} is ${width} px wide`);
     }
@@ -63,7 +68,6 @@ describe('page', { timeout: 240_000 }, () => {
   test('every control has a name, in every place', async () => {
     for (const place of PLACES) {
       await show(place);
-      await settled();
       const { nodes } = await page.send('Accessibility.getFullAXTree');
       const roles = ['button', 'link', 'textbox', 'searchbox', 'checkbox', 'radio', 'combobox', 'tab', 'img', 'spinbutton'];
       const nameless = nodes.filter((node) => !node.ignored && roles.includes(node.role?.value) && !node.name?.value);
@@ -83,7 +87,6 @@ describe('page', { timeout: 240_000 }, () => {
 
   test('keys: g then h shows the history, ? the list of keys, Ctrl-K finds a place', async () => {
     await show('inbox');
-    await settled();
     await page.evaluate(() => document.querySelector('main').focus());
     await page.press('g');
     await page.press('h');
