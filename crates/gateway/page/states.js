@@ -32,7 +32,7 @@ const SESSION = {
 };
 
 const look = (table, state) => {
-  const [icon, word, kind] = table[state] ?? ['?', String(state ?? 'unknown'), ''];
+  const [icon, word, kind] = (Object.hasOwn(table, state) && table[state]) || ['?', String(state ?? 'unknown'), ''];
   return { icon, word, kind };
 };
 

@@ -36,6 +36,13 @@ export class Transcript {
     return this.items[this.#calls.get(callId)];
   }
 
+  /** Removes the newest queued message: the user took it back. */
+  takeBack(text) {
+    const at = this.items.findLastIndex((item) => item.queued && item.text === text);
+    if (at >= 0) this.items.splice(at, 1);
+    this.#reindex();
+  }
+
   /** Returns the changed item, `true` if all may have changed, or null. */
   apply(name, data, seq) {
     if (!this.isLoaded) {
@@ -57,6 +64,7 @@ export class Transcript {
   #put(item) {
     const index = this.#index.get(item.id);
     const ended = index === undefined ? this.#endText() : null;
+    const delivered = item.type === 'assistant' && index === undefined ? this.#deliver() : null;
     if (index === undefined) {
       this.#index.set(item.id, this.items.length);
       if (item.type === 'call') this.#calls.set(item.call.id, this.items.length);
@@ -64,7 +72,14 @@ export class Transcript {
     } else {
       this.items[index] = item;
     }
-    return { item, isNew: index === undefined, ended };
+    return { item, isNew: index === undefined, ended, delivered };
+  }
+
+  /** The model answers: it has what was queued. */
+  #deliver() {
+    const queued = this.items.filter((item) => item.queued);
+    for (const item of queued) item.queued = false;
+    return queued;
   }
 
   /** The next item ends the text that grew before it. */

@@ -111,15 +111,12 @@ export class CallCard extends HTMLElement {
     this.problem.hidden = !isProblem && call.state !== 'waiting';
     if (call.state === 'waiting') return fill(this.problem, this.#question(call));
     if (!isProblem) return undefined;
+    const hasExcerpt = call.state === 'error' && call.result_html && !this.isExpanded;
+    const message = call.message ?? call.outcome ?? '';
     return fill(this.problem, h('div', { class: `call-error ${call.state === 'cancelled' ? 'ask' : ''}` },
-      h('div', call.error_type && h('code', call.error_type), ' ', visible(call.message ?? call.outcome ?? '')),
-      call.state === 'error' && call.result_html && !this.isExpanded && this.#excerpt(call)),
+      h('div', call.error_type && h('code', call.error_type), ' ', visible(call.result_html ? message.split('\n', 1)[0] : message)),
+      hasExcerpt && insertRendered(h('div.output.rendered', { tabindex: 0 }), call.result_html)),
     call.state === 'denied' && this.#why(call));
-  }
-
-  #excerpt(call) {
-    const box = insertRendered(h('div.output.rendered', { tabindex: 0 }), call.result_html);
-    return box;
   }
 
   #question(call) {

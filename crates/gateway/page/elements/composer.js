@@ -172,6 +172,7 @@ export class Composer extends HTMLElement {
     try {
       const { text } = await api.delete(api.session(this.sessionId, '/messages/last'));
       this.setText(text);
+      this.takenBack?.(text);
     } catch (error) {
       if (error.status !== 409 && error.status !== 404) report(error);
     }

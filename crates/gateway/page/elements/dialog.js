@@ -27,7 +27,12 @@ export function promptText(title, label, value = '') {
     let answer = null;
     const input = h('input', { value, 'aria-label': label, class: 'grow' });
     const done = () => { answer = input.value.trim(); box.close(); };
-    input.addEventListener('keydown', (event) => event.key === 'Enter' && !event.isComposing && done());
+    input.addEventListener('keydown', (event) => {
+      if (event.key !== 'Enter' || event.isComposing) return;
+      // The focus goes back to the opener, which the same key would press.
+      event.preventDefault();
+      done();
+    });
     const box = dialog(title, [input], [h('button', { class: 'primary', onclick: done }, 'OK')], { onclose: () => resolve(answer) });
     input.focus();
     input.select();

@@ -32,7 +32,7 @@ export function timeline(calls, { zoom, open }) {
     [0, 0.25, 0.5, 0.75, 1].map((part) => tick(from + part * span)),
     shown.map((call) => bar(call)), brush);
   watchBrush();
-  const legend = h('ul.legend', [['success', 'done'], ['error', 'failed or denied'], ['cancelled', 'stopped']].map(([state, label]) => h('li', svg('svg', { viewBox: '0 0 12 12', 'aria-hidden': 'true' }, mark(state, 6, 6, 8)), label)), h('li.muted', 'hatched: waited for you · drag to zoom · click a bar for its call'));
+  const legend = h('ul.legend', [['success', 'done'], ['error', 'failed or denied'], ['cancelled', 'stopped']].map(([state, label]) => h('li', svg('svg', { viewBox: '0 0 12 12', 'aria-hidden': 'true' }, mark(state, 6, 6, 8)), label)), h('li.muted', `${shown.some((call) => call.waited_ms) ? 'hatched: waited for you · ' : ''}drag to zoom · click a bar for its call`));
   return fill(box, picture, legend);
 
   function laneLabel(at) {

@@ -57,7 +57,7 @@ function editor(agent, reload) {
     return h('fieldset.box', h('legend', h('label.check',
       h('input', { type: 'checkbox', checked: on === tools.length, indeterminate: on > 0 && on < tools.length, onchange: (event) => change(tools, event.target.checked) }), h('strong', name))),
     h('ul.pick', tools.map((tool) => h('li', h('label', h('input', { type: 'checkbox', checked: isOn(tool), 'data-tool': tool.name, onchange: (event) => change([tool], event.target.checked) }),
-      h('span', h('code', tool.name), ` - ${tool.description}`, !tool.offered && tool.reason && h('small', ` (${tool.reason})`)))))));
+      h('span', h('code', tool.name), ` - ${tool.description.split(/\.\s/, 1)[0]}`, !tool.offered && tool.reason && h('small', ` (${tool.reason})`)))))));
   }
 
   function change(tools, isTicked) {

@@ -37,6 +37,7 @@ class ChatPlace {
     this.list.setup({ render: (item, row) => renderRow(item, row, this.#rowActions), estimate, sticky: true });
     this.list.addEventListener('viewchange', () => this.#viewChanged());
     this.composer = document.createElement('haft-composer').setup({ sessionId: this.id, send: (text) => this.#send(text), commands: slashCommands(this) });
+    this.composer.takenBack = (text) => { this.transcript?.takeBack(text); this.#redraw(); };
     this.main = h('div.chat-main', this.list, this.composer);
     this.box = h('div.chat', this.main);
     fill(this.root, this.header.element, this.box);
@@ -113,7 +114,7 @@ class ChatPlace {
     if (change.isNew && change.item.type === 'user') this.list.scrollToEnd();
     if (change.isNew || change.name === 'item' || (change.item.type === 'call' && change.before)) this.#restructure();
     this.list.refresh(change.item.id);
-    if (change.ended) this.list.refresh(change.ended.id);
+    for (const item of [change.ended, ...(change.delivered ?? [])]) if (item) this.list.refresh(item.id);
     if (change.name === 'call' || change.isNew) this.panel?.update();
   }
 
@@ -165,6 +166,7 @@ class ChatPlace {
   async #send(text) {
     if (this.id) {
       await api.post(api.session(this.id, '/messages'), { text });
+      setTimeout(() => this.#askNext(), 300);
       return;
     }
     const session = await api.post('/api/sessions');

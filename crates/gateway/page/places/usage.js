@@ -45,7 +45,7 @@ function amounts({ days }) {
 
 function sessions(usage) {
   const title = (row) => h('a', { href: href('chat', row.id) }, row.title || 'New session');
-  return h('section.box', h('h2', 'Sessions'), table([['Session', title], ['Tokens', (row) => tokens(row.usage.input_tokens + row.usage.output_tokens), 'number'], ['Cost', (row) => money(row.usage.cost), 'number']], usage.sessions, 'Sessions'));
+  return usage.sessions.length > 0 && h('section.box', h('h2', 'Sessions'), table([['Session', title], ['Tokens', (row) => tokens(row.usage.input_tokens + row.usage.output_tokens), 'number'], ['Cost', (row) => money(row.usage.cost), 'number']], usage.sessions, 'Sessions'));
 }
 
 function tools(usage) {

@@ -2,6 +2,7 @@
 
 const SILENT = new Set(['none', 'generic', 'InlineTextBox', 'LineBreak', 'Section', 'ListMarker', 'paragraph', 'LabelText', 'StaticText', 'strong', 'emphasis', 'time', 'code']);
 const CHANGING = [
+  [/\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)?/g, 'INSTANT'],
   [/127\.0\.0\.1:\d+/g, 'HOST'],
   [/\b\d\d?:\d\d(:\d\d)?( [AP]M)?/g, 'TIME'],
   [/\b[\d.,]+ (ms|s|min|h)\b/g, 'DURATION'],
@@ -9,7 +10,6 @@ const CHANGING = [
   [/(\/tmp|\/var)\/[^\s'"]*haft-[^\s'"/]*/g, 'WORKSPACE'],
   [/[↑↓] [\d.]+k?( \([\d.]+k? cached\))?/g, 'TOKENS'],
   [/\d+ %/g, 'SHARE'],
-  [/\d{4}-\d\d-\d\dTTIME[^\s"]*/g, 'INSTANT'],
 ];
 
 /** Lines of `role "name" [states]`, indented by depth; of the part with this role and name, if one is given. */
