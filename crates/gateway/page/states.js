@@ -29,6 +29,9 @@ const SESSION = {
   idle: ['', 'idle', ''],
   running: ['◌', 'running', 'ok'],
   waiting: ['◐', 'waiting for you', 'ask'],
+  done: ['✓', 'done', 'ok'],
+  failed: ['✗', 'failed', 'fail'],
+  cancelled: ['■', 'cancelled', 'ask'],
 };
 
 const look = (table, state) => {

@@ -6,6 +6,7 @@ import { Transcript } from './transcript.js';
 
 const PAGE = 200;
 const KEPT = 8;
+const STARTS_SESSIONS = new Set(['agent', 'sessions_spawn']);
 
 class Store {
   me = null;
@@ -161,7 +162,17 @@ class Store {
   #conversation(name, data, seq) {
     const change = this.transcripts.get(data.session)?.apply(name, data, seq);
     if (change) this.tell(`items:${data.session}`, { name, ...change });
-    if (name === 'call') this.tell('calls', data.call);
+    if (name !== 'call') return;
+    this.tell('calls', data.call);
+    if (STARTS_SESSIONS.has(data.call.tool)) this.#loadListsSoon();
+  }
+
+  /** Sessions of sub-agents come without an event of their own. */
+  #loadListsSoon() {
+    this.timer ??= setTimeout(() => {
+      this.timer = null;
+      this.#loadLists().catch(() => {}); // The next change tries again.
+    }, 500);
   }
 
   #asked(approval) {

@@ -88,7 +88,7 @@ export class CallCard extends HTMLElement {
     setText(tool, visibleText(call.tool));
     const change = call.added !== null && call.added !== undefined ? `+${call.added} −${call.removed ?? 0}` : null;
     // What failed is written out below.
-    const isRepeated = hasFailed(call) && call.message && call.outcome?.length > 30;
+    const isRepeated = call.message && call.state !== 'success' && call.outcome?.length > 30;
     const parts = [call.title, change, isRepeated ? null : call.outcome].filter((part) => part);
     fill(summary, visible(parts.join(' · ')));
     summary.title = parts.join(' · ').slice(0, 300);

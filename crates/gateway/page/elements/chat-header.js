@@ -24,7 +24,7 @@ export function chatHeader(place) {
     const access = session?.access ?? store.me?.access;
     const agent = session?.agent ?? store.me?.agent;
     fill(element,
-      h('h1', session ? h('button.quiet', { title: 'Rename this session', 'aria-label': `Rename: ${session.title || 'New session'}`, onclick: () => renameSession(session) }, session.title || 'New session') : 'New session'),
+      h('h1', session ? h('button.quiet', { title: 'Rename this session', onclick: () => renameSession(session) }, session.title || 'New session') : 'New session'),
       session && state !== 'idle' && h('span', { class: `badge ${kind}`, role: 'status' }, `${icon} ${word}`),
       h('a.button', { href: href('agents', agent), title: 'The agent of this session: choose its tools' }, `agent: ${agent}`),
       h('span.badge', { title: store.me?.model_reason ?? '' }, session?.model ?? store.me?.model ?? ''),
