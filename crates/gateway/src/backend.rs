@@ -83,8 +83,6 @@ pub trait GatewayBackend: Send + Sync {
     fn connections(&self) -> BoxFuture<'_, Result<Value, Failure>>;
     /// The budget, as far as it is set, in dollars.
     fn budget(&self) -> Value;
-    /// Names that `invoke` may call although they are on the deny list.
-    fn invoke_allow(&self) -> Vec<String>;
 }
 
 /// Whether a change is written.

@@ -7,8 +7,7 @@ use tokio::sync::OnceCell;
 
 use crate::api::CallView;
 
-/// Tools that a request may not call: they start agents and commands, write to others, or change the gateway itself. The user takes names
-/// off the list with `gateway.invoke_allow`.
+/// Tools that a request may not call: they start agents and commands, write to others, or change the gateway itself.
 pub(crate) const DENIED: [&str; 12] = [
     "sessions_spawn",
     "sessions_send",

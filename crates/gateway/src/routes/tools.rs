@@ -26,19 +26,15 @@ pub(super) async fn list(State(app): State<App>, token: SignedIn, Query(query): 
     token.need(Scope::View)?;
     let mut tools = app.backend.tools(query.agent.as_deref())?;
     for tool in tools.as_array_mut().into_iter().flatten() {
-        mark(&app, tool);
+        mark(tool);
     }
     Ok(Json(serde_json::json!({ "tools": tools })))
 }
 
 /// Adds whether a request may call it.
-fn mark(app: &App, tool: &mut Value) {
+fn mark(tool: &mut Value) {
     let name = tool["canonical"].as_str().or(tool["name"].as_str()).unwrap_or_default();
-    tool["invocable"] = Value::Bool(!is_denied(app, name));
-}
-
-fn is_denied(app: &App, name: &str) -> bool {
-    DENIED.contains(&name) && !app.backend.invoke_allow().iter().any(|allowed| allowed == name)
+    tool["invocable"] = Value::Bool(!DENIED.contains(&name));
 }
 
 pub(super) async fn one(
@@ -51,7 +47,7 @@ pub(super) async fn one(
     let mut request = ToolRequest::new(name, query.agent);
     request.provider = query.provider;
     let mut tool = app.backend.tool(&request)?;
-    mark(&app, &mut tool);
+    mark(&mut tool);
     Ok(Json(tool))
 }
 
@@ -96,9 +92,9 @@ pub(super) async fn invoke(
     // An alias must not get around the list.
     let tool = app.backend.tool(&request)?;
     let canonical = tool["canonical"].as_str().or(tool["name"].as_str()).unwrap_or_default().to_owned();
-    if is_denied(&app, &canonical) {
+    if DENIED.contains(&canonical.as_str()) {
         return Err(ApiError::new(StatusCode::FORBIDDEN, "tool_not_available", format!("'{canonical}' cannot be called over HTTP."))
-            .help(format!("Ask the agent for it, call it with `haft call {canonical}`, or add it to gateway.invoke_allow.")));
+            .help(format!("Ask the agent for it, or call it with `haft call {canonical}`.")));
     }
     request.arguments = Some(if body.arguments.is_null() { serde_json::json!({}) } else { body.arguments });
     let id = format!("page_{}", haft_store::new_uuid().simple());
