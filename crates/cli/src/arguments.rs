@@ -283,6 +283,9 @@ pub(crate) struct RunArgs {
     /// Print JSON that fits the JSON Schema in this file, and nothing else
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: Option<PathBuf>,
+    /// Run the turn in a server that `haft serve` started; without a value, in the one that runs for you
+    #[arg(long, value_name = "URL", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["schema", "max_rounds"])]
+    pub(crate) server: Option<String>,
 }
 
 #[derive(Debug, Default, Args)]

@@ -23,7 +23,7 @@ use crate::output::{Output, note};
 use crate::wire::{self, ServedParts, Wire};
 
 /// Where programs of this user find a running server, in the folder for sockets.
-const FILE: &str = "gateway.json";
+pub(super) const SERVER_FILE: &str = "gateway.json";
 
 pub(crate) fn run(common: &Common, request: &ServeArgs, output: &Output) -> Result<Exit, Failure> {
     let wire = Wire::new(common, output)?;
@@ -33,7 +33,7 @@ pub(crate) fn run(common: &Common, request: &ServeArgs, output: &Output) -> Resu
         wire.repair_interrupted(&(Arc::clone(&store) as Arc<dyn CallLog>)).await;
         let approvals = PageApprovals::new(wire.settings.workspace.clone(), wire.own_file().ok());
         let served = ServedParts { approvals: approvals.clone(), store };
-        let file = wire.run_folder().join(FILE);
+        let file = wire.run_folder().join(SERVER_FILE);
         let backend = Arc::new(ServeBackend::new(common, output, wire, served));
         let mut options = GatewayOptions::new(request.listen);
         options.host_names.clone_from(&request.host_names);

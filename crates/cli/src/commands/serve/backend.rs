@@ -170,8 +170,4 @@ impl GatewayBackend for ServeBackend {
     fn budget(&self) -> Value {
         machine::budget(self)
     }
-
-    fn invoke_allow(&self) -> Vec<String> {
-        Vec::new()
-    }
 }

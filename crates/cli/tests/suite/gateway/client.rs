@@ -42,16 +42,12 @@ impl Served {
 
     /// A client without a token.
     pub(crate) fn stranger(&self) -> PageClient {
-        PageClient { address: self.address.clone(), headers: Vec::new() }
+        PageClient::new(&self.address)
     }
 
     /// A page that has signed in with the link.
     pub(crate) fn page(&self) -> PageClient {
-        let answer = self.stranger().origin().post("/api/login", &json!({ "token": self.link_token() }));
-        assert_eq!(answer.status, 200, "{}", answer.body);
-        let cookie = answer.header("set-cookie").unwrap();
-        assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
-        self.stranger().with("cookie", cookie.split(';').next().unwrap()).origin()
+        PageClient::sign_in(&self.address, self.link_token())
     }
 
     /// Interrupts the server, and gives its exit code.
@@ -105,6 +101,20 @@ impl HttpAnswer {
 }
 
 impl PageClient {
+    fn new(address: &str) -> Self {
+        Self { address: address.to_owned(), headers: Vec::new() }
+    }
+
+    /// Takes the cookie for the token of a link.
+    pub(crate) fn sign_in(address: &str, token: &str) -> Self {
+        let stranger = Self::new(address);
+        let answer = stranger.origin().post("/api/login", &json!({ "token": token }));
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        let cookie = answer.header("set-cookie").unwrap();
+        assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
+        stranger.with("cookie", cookie.split(';').next().unwrap()).origin()
+    }
+
     pub(crate) fn with(&self, name: &str, value: &str) -> Self {
         let mut client = self.clone();
         client.headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));

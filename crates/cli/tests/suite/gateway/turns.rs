@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{PageClient, Served};
 use crate::suite::harness::World;
+use crate::suite::pty::Pty;
 
 /// Every write is asked about.
 const ASKS: &str = "[rules]\nask = [\"write(**)\"]\n";
@@ -176,4 +177,54 @@ fn session_is_renamed_forked_and_removed() {
     assert_eq!(page.send("DELETE", &path, b"").status, 200);
     assert_eq!(page.get(&path).status, 404);
     assert_eq!(page.read("/api/sessions")["sessions"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn approval_is_asked_at_the_terminal_too_and_the_first_answer_counts() {
+    let world = World::with_config(ASKS);
+    let mut command = world.command(&["serve", "--listen", "127.0.0.1:0"]);
+    command.env("HAFT_LOCAL_MODELS", "").env("TERM", "dumb");
+    let mut terminal = Pty::start(command, 200);
+    let shown = terminal.waits_for("Ctrl-C ends the server.");
+    let link = shown.split_whitespace().find(|word| word.starts_with("http://")).unwrap();
+    let (address, token) = link.trim_start_matches("http://").split_once("/#token=").unwrap();
+    let page = PageClient::sign_in(address, token);
+    let session = page.create();
+    let mut events = page.events("");
+    // The terminal answers first.
+    page.post(&format!("/api/sessions/{session}/messages"), &json!({ "text": "write \"hi\" to b.txt" }));
+    terminal.waits_for("answer, then Enter");
+    terminal.types("y\n");
+    let (_, closed) = events.until(|name, _| name == "approval_closed").pop().unwrap();
+    assert_eq!((&closed["answer"], &closed["by"]), (&json!("once"), &json!("terminal")));
+    events.until(|name, data| name == "item" && data["item"]["type"] == "turn_end");
+    assert_eq!(world.read("b.txt"), "hi");
+    // The page answers first, and the terminal says so.
+    page.post(&format!("/api/sessions/{session}/messages"), &json!({ "text": "write \"ho\" to c.txt" }));
+    let (_, asked) = events.until(|name, _| name == "approval").pop().unwrap();
+    let path = format!("/api/approvals/{}", asked["approval"]["id"].as_str().unwrap());
+    let body = json!({ "fingerprint": asked["approval"]["fingerprint"], "answer": "deny" });
+    assert_eq!(page.post(&path, &body).status, 200);
+    terminal.waits_for("answered on the page 'link': deny");
+    events.until(|name, data| name == "item" && data["item"]["type"] == "turn_end");
+    assert!(!world.file("c.txt").exists());
+    terminal.signals(rustix::process::Signal::INT);
+    let (status, _) = terminal.ends();
+    assert_eq!(status.code(), Some(0));
+}
+
+#[test]
+fn run_with_a_server_shows_the_turn_of_it() {
+    let world = World::new();
+    world.write("a.txt", "hello\n");
+    let none = world.run(&["run", "--server", "read a.txt"]);
+    assert!(none.code == 1 && none.stderr.contains("no server runs"), "{}", none.stderr);
+    let served = Served::start(&world);
+    let ran = world.run(&["run", "--server", "read a.txt"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stdout.contains("read_file: hello"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("read_file a.txt"), "{}", ran.stderr);
+    assert_eq!(served.page().read("/api/sessions")["sessions"][0]["title"], "read a.txt");
+    let foreign = world.run(&["run", "--server=http://192.0.2.1:80", "hi"]);
+    assert!(foreign.code == 2 && foreign.stderr.contains("no server of this machine"), "{}", foreign.stderr);
 }
