@@ -71,7 +71,7 @@ export class SchemaForm {
     const schema = this.schema.properties?.[name] ?? {};
     const isRequired = this.schema.required?.includes(name);
     const id = uniqueId('field');
-    const notes = [schema.description, schema.default !== undefined && `Default: ${JSON.stringify(schema.default)}.`, bounds(schema)].filter(Boolean).join(' ');
+    const notes = [schema.description, schema.default !== undefined && !/default/i.test(schema.description) && `Default: ${JSON.stringify(schema.default)}.`, bounds(schema)].filter(Boolean).join(' ');
     const attributes = { id, 'aria-describedby': `${id}-note`, 'aria-required': isRequired ? 'true' : null, 'aria-invalid': this.problems.has(name) ? 'true' : null, placeholder: schema.default === undefined ? 'not set' : String(schema.default) };
     const isGroup = schema.enum && schema.enum.length <= 4;
     return [

@@ -56,12 +56,14 @@ export function toChange(text, label = 'To change it') {
     h('button', { onclick: () => copy(text, 'Copied what to change') }, 'Copy'));
 }
 
+const isOpen = ({ effects, trace }) => !effects?.length && trace?.some((entry) => /depends on the arguments/.test(entry.entry));
+
 /** A whole explanation. */
 export function explanation(answer) {
   return h('div.stack',
     h('div.row', h('strong', 'Decision'), verdictBadge(answer.verdict)),
     answer.error && h('p.call-error', typeof answer.error === 'string' ? answer.error : answer.error.message ?? ''),
-    h('h3', 'It would'), effectsList(answer.effects),
+    h('h3', 'It would'), isOpen(answer) ? h('p.muted', 'That depends on the arguments.') : effectsList(answer.effects),
     h('h3', 'Because'), traceList(answer.trace),
     toChange(answer.to_change));
 }

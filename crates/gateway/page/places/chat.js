@@ -171,6 +171,8 @@ class ChatPlace {
     }
     const session = await api.post('/api/sessions');
     store.putSession(session);
+    // Loaded before the turn begins, so that each of its events is seen.
+    await store.transcript(session.id);
     await api.post(api.session(session.id, '/messages'), { text });
     localStorage.removeItem('haft.draft.new');
     go('chat', session.id);

@@ -86,5 +86,17 @@ describe('newcomer', { timeout: 240_000 }, () => {
     assert.equal(existsSync(join(server.workspace, 'hello.txt')), false);
   });
 
+  test('an approval shows characters that hide or reorder text', async () => {
+    await page.press('Escape');
+    await page.evaluate(() => { location.hash = '#/chat'; });
+    await page.find('heading', 'What should the agent do?');
+    await send('write "x" to a\u202Egnp.txt');
+    await page.until('dialog', () => document.querySelector('dialog.approval[open] .effects')?.textContent.includes('⟨U+202E⟩'));
+    assert.equal(await page.evaluate(() => document.querySelector('dialog.approval').textContent.includes('\u202E')), false);
+    await page.until('armed buttons', () => ![...document.querySelectorAll('dialog.approval button')].some((each) => each.disabled));
+    await page.press('n');
+    await page.until('closed dialog', () => document.querySelector('dialog.approval') === null);
+  });
+
   test('nothing in the console of the page is an error', () => assert.deepEqual(page.errors, []));
 });

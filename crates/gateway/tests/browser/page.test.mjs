@@ -53,6 +53,15 @@ describe('page', { timeout: 240_000 }, () => {
     });
   }
 
+  test('the form and the explanation of a tool', async () => {
+    await page.evaluate(() => { location.hash = '#/tools/get_current_time'; });
+    await page.find('tab', 'Explain');
+    await matchTree(page, 'tool-form', { role: 'region', name: 'Tool' });
+    await page.click('tab', 'Explain');
+    await page.until('decision', () => document.querySelector('.detail .trace'));
+    await matchTree(page, 'tool-explain', { role: 'region', name: 'Tool' });
+  });
+
   test('every place can be used at 360 px: nothing is wider than the screen', async () => {
     const phone = await browser.page({ width: 360, height: 740, context: page.context });
     await phone.goto(`${server.url}/`);
