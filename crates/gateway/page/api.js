@@ -36,7 +36,12 @@ async function request(method, path, body) {
   if (response.ok) return answer;
   const isSignIn = path === '/api/login';
   if (response.status === 401 && !isSignIn) signedOut.forEach((listener) => listener());
-  throw new ApiError(response.status, answer?.error_type ?? 'internal', answer?.message ?? `The server answered ${response.status}.`, answer?.help ?? '');
+  throw new ApiError(
+    response.status,
+    answer?.error_type ?? 'internal',
+    answer?.message ?? `The server answered ${response.status}.`,
+    answer?.help ?? '',
+  );
 }
 
 async function readJson(response) {

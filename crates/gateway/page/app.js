@@ -36,12 +36,22 @@ function showSignIn(error) {
       report(failure);
     }
   };
-  fill(shell, h('main.empty',
-    h('h1', 'Haft'),
-    error && h('p', { role: 'alert', class: 'state fail' }, error.message),
-    error?.help && h('p', error.help),
-    h('p', 'Open the link that ', h('code', 'haft serve'), ' printed; it works once. For another one, make a link on a page that is signed in (Connections), or restart the server. Or paste a token:'),
-    h('form.row', { onsubmit: submit }, input, h('button.primary', 'Sign in'))));
+  fill(
+    shell,
+    h(
+      'main.empty',
+      h('h1', 'Haft'),
+      error && h('p', { role: 'alert', class: 'state fail' }, error.message),
+      error?.help && h('p', error.help),
+      h(
+        'p',
+        'Open the link that ',
+        h('code', 'haft serve'),
+        ' printed; it works once. For another one, make a link on a page that is signed in (Connections), or restart the server. Or paste a token:',
+      ),
+      h('form.row', { onsubmit: submit }, input, h('button.primary', 'Sign in')),
+    ),
+  );
 }
 
 async function start() {
@@ -59,13 +69,25 @@ async function start() {
   watchApprovals();
   shell.start();
   listenToKeys(shell);
-  store.on('connection', (state) => state === 'ended' && showSignIn({ message: 'This page is signed out.', help: 'Its token was revoked, or it has expired.' }));
+  store.on(
+    'connection',
+    (state) => state === 'ended' && showSignIn({ message: 'This page is signed out.', help: 'Its token was revoked, or it has expired.' }),
+  );
   addEventListener('online', () => store.wake());
   document.addEventListener('visibilitychange', () => document.hidden || store.wake());
 }
 
 function showUnreachable(error) {
-  fill(shell, h('main.empty', h('h1', 'Haft'), h('p', { role: 'alert' }, error.message ?? String(error)), h('p', error.help ?? ''), h('button.primary', { onclick: () => location.reload() }, 'Try again')));
+  fill(
+    shell,
+    h(
+      'main.empty',
+      h('h1', 'Haft'),
+      h('p', { role: 'alert' }, error.message ?? String(error)),
+      h('p', error.help ?? ''),
+      h('button.primary', { onclick: () => location.reload() }, 'Try again'),
+    ),
+  );
 }
 
 start();

@@ -11,7 +11,14 @@ export function listenToKeys(shell) {
   document.addEventListener('keydown', (event) => {
     if (event.defaultPrevented || event.isComposing) return;
     if (chord(event)) return;
-    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || document.querySelector('dialog[open], [popover]:popover-open')) return;
+    if (
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      isTyping(event.target) ||
+      document.querySelector('dialog[open], [popover]:popover-open')
+    )
+      return;
     if (plain(event) || shell.place?.key?.(event)) event.preventDefault();
   });
 }

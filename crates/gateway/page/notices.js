@@ -25,12 +25,31 @@ export function alertUser(text) {
 /** Shows a message for a while; failures stay until they are closed. */
 export function toast(message, { fix = '', kind = '', action = null } = {}) {
   const close = h('button.close', { 'aria-label': 'Close message', onclick: () => box.remove() }, '×');
-  const button = action && h('button', { onclick: () => { box.remove(); action.run(); } }, action.label);
+  const button =
+    action &&
+    h(
+      'button',
+      {
+        onclick: () => {
+          box.remove();
+          action.run();
+        },
+      },
+      action.label,
+    );
   const words = { fail: '✗ Failed: ', ok: '✓ Done: ' };
-  const box = h('div', { class: `toast ${kind}`, role: kind === 'fail' ? 'alert' : 'status' },
-    h('div.grow', h('span', { class: kind ? `state ${kind}` : 'visually-hidden' }, words[kind] ?? 'Note: '), message,
-      fix && h('div.fix', fix), button && h('div', button)),
-    close);
+  const box = h(
+    'div',
+    { class: `toast ${kind}`, role: kind === 'fail' ? 'alert' : 'status' },
+    h(
+      'div.grow',
+      h('span', { class: kind ? `state ${kind}` : 'visually-hidden' }, words[kind] ?? 'Note: '),
+      message,
+      fix && h('div.fix', fix),
+      button && h('div', button),
+    ),
+    close,
+  );
   toasts.append(box);
   while (toasts.childElementCount > MOST_TOASTS) toasts.firstChild.remove();
   if (kind !== 'fail') setTimeout(() => box.remove(), 10_000);

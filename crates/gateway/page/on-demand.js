@@ -1,6 +1,9 @@
 // Parts that are loaded when they are used first, so that the page itself stays small.
 
-const call = (file, name) => async (...values) => (await import(file))[name](...values);
+const call =
+  (file, name) =>
+  async (...values) =>
+    (await import(file))[name](...values);
 
 export const openHelp = call('./elements/help.js', 'openHelp');
 export const openPalette = call('./elements/palette.js', 'openPalette');

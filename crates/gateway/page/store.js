@@ -35,7 +35,7 @@ class Store {
   /** The state of a session; one with an open question waits, whatever it was before. */
   stateOf(session) {
     const isAsked = [...this.approvals.values()].some((approval) => approval.session === session?.id);
-    return isAsked ? 'waiting' : session?.state ?? 'idle';
+    return isAsked ? 'waiting' : (session?.state ?? 'idle');
   }
 
   async start() {
@@ -79,7 +79,9 @@ class Store {
       this.transcripts.set(id, transcript);
     }
     if (!transcript.isLoaded) {
-      transcript.loading ??= this.#loadTranscript(id, transcript).finally(() => { transcript.loading = null; });
+      transcript.loading ??= this.#loadTranscript(id, transcript).finally(() => {
+        transcript.loading = null;
+      });
       await transcript.loading;
     }
     this.#forgetOldest(id);
@@ -146,16 +148,30 @@ class Store {
 
   #receive(name, data, seq) {
     switch (name) {
-      case 'reset': return this.#reset();
-      case 'session': return this.putSession(data.session);
-      case 'session_deleted': return this.#deleted(data.session);
-      case 'approval': return this.#asked(data.approval);
-      case 'approval_closed': return this.#answered(data);
-      case 'todos': return this.#todos(data);
-      case 'usage': return this.#usage(data);
-      case 'changed': return this.tell(`changed:${data.what}`, data);
-      case 'item': case 'text': case 'thinking': case 'call': case 'progress': return this.#conversation(name, data, seq);
-      default: return undefined;
+      case 'reset':
+        return this.#reset();
+      case 'session':
+        return this.putSession(data.session);
+      case 'session_deleted':
+        return this.#deleted(data.session);
+      case 'approval':
+        return this.#asked(data.approval);
+      case 'approval_closed':
+        return this.#answered(data);
+      case 'todos':
+        return this.#todos(data);
+      case 'usage':
+        return this.#usage(data);
+      case 'changed':
+        return this.tell(`changed:${data.what}`, data);
+      case 'item':
+      case 'text':
+      case 'thinking':
+      case 'call':
+      case 'progress':
+        return this.#conversation(name, data, seq);
+      default:
+        return undefined;
     }
   }
 

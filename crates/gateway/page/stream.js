@@ -1,8 +1,21 @@
 // One stream of events for everything. It resumes after the last event it saw, however often the connection breaks.
 
 const EVENTS = [
-  'hello', 'reset', 'bye', 'session', 'session_deleted', 'item', 'text', 'thinking', 'call', 'progress', 'approval',
-  'approval_closed', 'todos', 'usage', 'changed',
+  'hello',
+  'reset',
+  'bye',
+  'session',
+  'session_deleted',
+  'item',
+  'text',
+  'thinking',
+  'call',
+  'progress',
+  'approval',
+  'approval_closed',
+  'todos',
+  'usage',
+  'changed',
 ];
 const SILENCE = 40_000;
 const LONGEST_PAUSE = 10_000;
@@ -84,10 +97,13 @@ export class EventStream {
       this.connected('ended');
       return;
     }
-    this.#timer = setTimeout(() => {
-      this.#timer = 0;
-      this.open();
-    }, this.#pause * (0.75 + Math.random() / 2));
+    this.#timer = setTimeout(
+      () => {
+        this.#timer = 0;
+        this.open();
+      },
+      this.#pause * (0.75 + Math.random() / 2),
+    );
     this.#pause = Math.min(this.#pause * 2, LONGEST_PAUSE);
   }
 }

@@ -52,12 +52,18 @@ export class Transcript {
     if (seq && seq <= this.seq) return null;
     if (seq) this.seq = seq;
     switch (name) {
-      case 'item': return this.#put(data.item);
-      case 'text': return this.#text(data);
-      case 'thinking': return this.#thinking(data);
-      case 'call': return this.#call(data.call);
-      case 'progress': return this.#progress(data);
-      default: return null;
+      case 'item':
+        return this.#put(data.item);
+      case 'text':
+        return this.#text(data);
+      case 'thinking':
+        return this.#thinking(data);
+      case 'call':
+        return this.#call(data.call);
+      case 'progress':
+        return this.#progress(data);
+      default:
+        return null;
     }
   }
 

@@ -50,12 +50,23 @@ function decision(call) {
 function actions(call) {
   const argumentsText = JSON.stringify(call.arguments ?? {});
   const undo = call.can_undo && !call.undone && call.record && store.can('admin');
-  return h('div.call-actions',
+  return h(
+    'div.call-actions',
     h('button', { onclick: () => copy(call.result ?? call.message ?? '', 'Copied the result') }, 'Copy result'),
     h('a.button', { href: href('tools', call.tool, { arguments: argumentsText, agent: call.agent }) }, 'Run again in Tools'),
-    undo && h('button', { 'data-key': 'u', title: 'Undo this call (u)', onclick: () => openUndo(api.record(call.record, '/undo'), `the call of ${call.tool}`) }, 'Undo…'),
+    undo &&
+      h(
+        'button',
+        {
+          'data-key': 'u',
+          title: 'Undo this call (u)',
+          onclick: () => openUndo(api.record(call.record, '/undo'), `the call of ${call.tool}`),
+        },
+        'Undo…',
+      ),
     call.record && h('a.button', { href: href('history', call.record) }, 'In the history'),
-    call.started && h('span.muted', { title: call.record ?? '' }, fullTime(call.started)));
+    call.started && h('span.muted', { title: call.record ?? '' }, fullTime(call.started)),
+  );
 }
 
 /** For places that show one call alone. */

@@ -70,8 +70,11 @@ export class CallCard extends HTMLElement {
     this.box = h('div.call', this.line, this.tail, this.problem);
     this.append(this.box);
     this.#parts = {
-      state: h('span'), tool: h('span.tool'), summary: h('span.summary'),
-      took: h('span.took'), arrow: h('span', { 'aria-hidden': 'true', class: 'muted' }),
+      state: h('span'),
+      tool: h('span.tool'),
+      summary: h('span.summary'),
+      took: h('span.took'),
+      arrow: h('span', { 'aria-hidden': 'true', class: 'muted' }),
     };
     this.line.append(...Object.values(this.#parts));
   }
@@ -84,7 +87,11 @@ export class CallCard extends HTMLElement {
     const isQuiet = call.state === 'success' && !call.undone;
     const isRunning = call.state === 'running';
     state.className = `state ${kind}`;
-    fill(state, h('span', { 'aria-hidden': 'true', class: isRunning ? 'spin' : '' }, icon), isQuiet ? h('span.visually-hidden', word) : ` ${word}`);
+    fill(
+      state,
+      h('span', { 'aria-hidden': 'true', class: isRunning ? 'spin' : '' }, icon),
+      isQuiet ? h('span.visually-hidden', word) : ` ${word}`,
+    );
     setText(tool, visibleText(call.tool));
     const change = call.added !== null && call.added !== undefined ? `+${call.added} −${call.removed ?? 0}` : null;
     // What failed is written out below.
@@ -113,14 +120,22 @@ export class CallCard extends HTMLElement {
     if (!isProblem) return undefined;
     const hasExcerpt = call.state === 'error' && call.result_html && !this.isExpanded;
     const message = call.message ?? call.outcome ?? '';
-    return fill(this.problem, h('div', { class: `call-error ${call.state === 'cancelled' ? 'ask' : ''}` },
-      h('div', call.error_type && h('code', call.error_type), ' ', visible(call.result_html ? message.split('\n', 1)[0] : message)),
-      hasExcerpt && insertRendered(h('div.output.rendered', { tabindex: 0 }), call.result_html)),
-    call.state === 'denied' && this.#why(call));
+    return fill(
+      this.problem,
+      h(
+        'div',
+        { class: `call-error ${call.state === 'cancelled' ? 'ask' : ''}` },
+        h('div', call.error_type && h('code', call.error_type), ' ', visible(call.result_html ? message.split('\n', 1)[0] : message)),
+        hasExcerpt && insertRendered(h('div.output.rendered', { tabindex: 0 }), call.result_html),
+      ),
+      call.state === 'denied' && this.#why(call),
+    );
   }
 
   #question(call) {
-    const approval = store.approvals.get(call.approval) ?? [...store.approvals.values()].find((open) => open.call_id === call.id && open.session === call.session);
+    const approval =
+      store.approvals.get(call.approval) ??
+      [...store.approvals.values()].find((open) => open.call_id === call.id && open.session === call.session);
     if (!approval) return h('p.muted', 'Waits for an approval.');
     const button = h('button', { class: 'primary', onclick: () => openApproval(approval.id) }, 'Answer…');
     return h('div.row', button, h('span.countdown', { 'data-expires': approval.expires }), h('span.muted', visible(approval.reason)));
@@ -130,9 +145,17 @@ export class CallCard extends HTMLElement {
   #why(call) {
     const box = h('div.stack');
     const text = call.to_change ?? advice.get(this.#key);
-    const more = h('div.row',
+    const more = h(
+      'div.row',
       h('button', { onclick: () => this.#showDecision() }, 'Why was it denied?'),
-      h('a.button', { href: `#/tools/${encodeURIComponent(call.tool)}?tab=explain&arguments=${encodeURIComponent(JSON.stringify(call.arguments ?? {}))}` }, 'Explain and change…'));
+      h(
+        'a.button',
+        {
+          href: `#/tools/${encodeURIComponent(call.tool)}?tab=explain&arguments=${encodeURIComponent(JSON.stringify(call.arguments ?? {}))}`,
+        },
+        'Explain and change…',
+      ),
+    );
     fill(box, toChange(text), more);
     if (text === undefined) this.#askWhy(call, box, more);
     return box;
@@ -143,7 +166,8 @@ export class CallCard extends HTMLElement {
     advice.set(key, null);
     try {
       const answer = await api.post(api.tool(call.tool, '/explain'), { agent: call.agent, arguments: call.arguments ?? {} });
-      const wouldAsk = answer.verdict !== 'deny' ? 'Nothing forbids this call: it was denied by an answer. Ask for it again and allow it.' : null;
+      const wouldAsk =
+        answer.verdict !== 'deny' ? 'Nothing forbids this call: it was denied by an answer. Ask for it again and allow it.' : null;
       advice.set(key, answer.verdict === 'deny' ? answer.to_change : wouldAsk);
       fill(box, toChange(advice.get(key)), more);
     } catch {
@@ -160,7 +184,12 @@ export class CallCard extends HTMLElement {
 
   #drawDetail(call) {
     const hadFocus = this.detail?.contains(document.activeElement);
-    const next = callDetail(call, { tab: this.detailTab, onTab: (tab) => { this.detailTab = tab; } });
+    const next = callDetail(call, {
+      tab: this.detailTab,
+      onTab: (tab) => {
+        this.detailTab = tab;
+      },
+    });
     if (this.detail) this.detail.replaceWith(next);
     else this.box.append(next);
     this.detail = next;

@@ -20,11 +20,23 @@ export class Composer extends HTMLElement {
     const mayChat = store.can('chat');
     this.className = 'composer';
     this.text = h('textarea', {
-      rows: 1, 'aria-label': 'Message', placeholder: mayChat ? 'Message…  (/ for commands)' : 'This page may only watch: its token lacks the scope “chat”.',
-      disabled: !mayChat, onkeydown: (event) => this.#key(event), oninput: () => this.#typed(), role: 'combobox', 'aria-expanded': 'false', 'aria-autocomplete': 'list',
+      rows: 1,
+      'aria-label': 'Message',
+      placeholder: mayChat ? 'Message…  (/ for commands)' : 'This page may only watch: its token lacks the scope “chat”.',
+      disabled: !mayChat,
+      onkeydown: (event) => this.#key(event),
+      oninput: () => this.#typed(),
+      role: 'combobox',
+      'aria-expanded': 'false',
+      'aria-autocomplete': 'list',
     });
     this.text.value = localStorage.getItem(this.#draftKey) ?? '';
-    this.stopButton = h('button', { class: 'stop', title: 'Stop the turn (Esc)', hidden: true, onclick: () => this.stop() }, '■ Stop ', h('kbd', 'Esc'));
+    this.stopButton = h(
+      'button',
+      { class: 'stop', title: 'Stop the turn (Esc)', hidden: true, onclick: () => this.stop() },
+      '■ Stop ',
+      h('kbd', 'Esc'),
+    );
     this.sendButton = h('button', { class: 'primary', title: 'Send (Enter)', disabled: !mayChat, onclick: () => this.submit() }, 'Send');
     this.status = h('div.status-line');
     this.options = h('ul.suggest', { role: 'listbox', id: 'suggestions', hidden: true, 'aria-label': 'Suggestions' });
@@ -53,13 +65,18 @@ export class Composer extends HTMLElement {
     this.isBusy = isBusy;
     this.stopButton.hidden = !isBusy;
     this.sendButton.textContent = isBusy ? 'Queue' : 'Send';
-    this.sendButton.title = isBusy ? 'Queue for the model\'s next step (Enter)' : 'Send (Enter)';
+    this.sendButton.title = isBusy ? "Queue for the model's next step (Enter)" : 'Send (Enter)';
     if (!session) return;
     const { usage, context_tokens: used, context_window: window } = session;
     const share = used && window ? `${Math.round((100 * used) / window)} % of ${tokens(window)}` : null;
-    const cost = usage && (usage.cost === null || usage.cost === undefined ? `${tokens(usage.input_tokens + usage.output_tokens)} tokens` : money(usage.cost));
+    const cost =
+      usage &&
+      (usage.cost === null || usage.cost === undefined ? `${tokens(usage.input_tokens + usage.output_tokens)} tokens` : money(usage.cost));
     const parts = [session.model, share, cost, callCount ? plural(callCount, 'call') : null];
-    fill(this.status, parts.filter(Boolean).map((part) => h('span', part)));
+    fill(
+      this.status,
+      parts.filter(Boolean).map((part) => h('span', part)),
+    );
   }
 
   showNew(count, jump) {
@@ -73,7 +90,7 @@ export class Composer extends HTMLElement {
     if (!text || this.isSending) return;
     this.isSending = true;
     try {
-      if (text.startsWith('/') && await this.#runCommand(text)) {
+      if (text.startsWith('/') && (await this.#runCommand(text))) {
         this.#clear();
         return;
       }
@@ -126,7 +143,24 @@ export class Composer extends HTMLElement {
     this.choice = 0;
     this.options.hidden = entries.length === 0;
     this.text.setAttribute('aria-expanded', String(entries.length > 0));
-    fill(this.options, entries.map((entry, index) => h('li', { role: 'option', id: `suggestion-${index}`, onmousedown: (event) => { event.preventDefault(); this.#take(entry); } }, h('code', entry.label), h('span.muted', entry.about))));
+    fill(
+      this.options,
+      entries.map((entry, index) =>
+        h(
+          'li',
+          {
+            role: 'option',
+            id: `suggestion-${index}`,
+            onmousedown: (event) => {
+              event.preventDefault();
+              this.#take(entry);
+            },
+          },
+          h('code', entry.label),
+          h('span.muted', entry.about),
+        ),
+      ),
+    );
     this.#mark();
   }
 
@@ -151,7 +185,10 @@ export class Composer extends HTMLElement {
       event.preventDefault();
       this.choice = (this.choice + step + this.offered.length) % this.offered.length;
       this.#mark();
-    } else if (isOffered && (event.key === 'Tab' || (event.key === 'Enter' && this.offered[this.choice].text.trim() !== this.text.value.trim()))) {
+    } else if (
+      isOffered &&
+      (event.key === 'Tab' || (event.key === 'Enter' && this.offered[this.choice].text.trim() !== this.text.value.trim()))
+    ) {
       event.preventDefault();
       this.#take(this.offered[this.choice]);
     } else if (event.key === 'Escape') {

@@ -6,11 +6,16 @@ import { h, uniqueId } from '../dom.js';
 export function dialog(title, content, actions = [], { onclose = () => {}, className = '', closeLabel = 'Cancel' } = {}) {
   const titleId = uniqueId('title');
   const opener = document.activeElement;
-  const box = h('dialog', { 'aria-labelledby': titleId, class: className },
-    h('div.dialog-body',
+  const box = h(
+    'dialog',
+    { 'aria-labelledby': titleId, class: className },
+    h(
+      'div.dialog-body',
       h('h2', { id: titleId }, title),
       content,
-      h('div.actions', h('button', { onclick: () => box.close() }, closeLabel), actions)));
+      h('div.actions', h('button', { onclick: () => box.close() }, closeLabel), actions),
+    ),
+  );
   box.addEventListener('close', () => {
     box.remove();
     onclose();
@@ -26,7 +31,10 @@ export function promptText(title, label, value = '') {
   return new Promise((resolve) => {
     let answer = null;
     const input = h('input', { value, 'aria-label': label, class: 'grow' });
-    const done = () => { answer = input.value.trim(); box.close(); };
+    const done = () => {
+      answer = input.value.trim();
+      box.close();
+    };
     input.addEventListener('keydown', (event) => {
       if (event.key !== 'Enter' || event.isComposing) return;
       // The focus goes back to the opener, which the same key would press.

@@ -4,9 +4,21 @@ import { h } from '../dom.js';
 
 /** `entries`: `[{ label, run, danger }]`. */
 export function openMenu(anchor, entries) {
-  const buttons = entries.filter(Boolean).map((entry) => h('button', {
-    role: 'menuitem', tabindex: -1, class: entry.danger ? 'danger' : '', onclick: () => { close(); entry.run(); },
-  }, entry.label));
+  const buttons = entries.filter(Boolean).map((entry) =>
+    h(
+      'button',
+      {
+        role: 'menuitem',
+        tabindex: -1,
+        class: entry.danger ? 'danger' : '',
+        onclick: () => {
+          close();
+          entry.run();
+        },
+      },
+      entry.label,
+    ),
+  );
   const menu = h('div.menu', { role: 'menu', popover: 'auto', onkeydown: move }, buttons);
   menu.addEventListener('toggle', (event) => event.newState === 'closed' && close());
   document.body.append(menu);

@@ -30,9 +30,29 @@ export function load(target, request, build) {
 
 /** `columns`: `[[heading, cell(row), 'number'?]]`. */
 export function table(columns, rows, label) {
-  return h('div.scroll', h('table', { 'aria-label': label },
-    h('thead', h('tr', columns.map(([name, , kind]) => h('th', { scope: 'col', class: kind }, name)))),
-    h('tbody', rows.map((row) => h('tr', columns.map(([, cell, kind]) => h('td', { class: kind }, cell(row))))))));
+  return h(
+    'div.scroll',
+    h(
+      'table',
+      { 'aria-label': label },
+      h(
+        'thead',
+        h(
+          'tr',
+          columns.map(([name, , kind]) => h('th', { scope: 'col', class: kind }, name)),
+        ),
+      ),
+      h(
+        'tbody',
+        rows.map((row) =>
+          h(
+            'tr',
+            columns.map(([, cell, kind]) => h('td', { class: kind }, cell(row))),
+          ),
+        ),
+      ),
+    ),
+  );
 }
 
 /** Says what would be here and what to do first. */
@@ -46,7 +66,11 @@ export function control(label, element) {
 }
 
 export function select(options, value, onchange, attributes) {
-  return h('select', { onchange: (event) => onchange(event.target.value), ...attributes }, options.map(([name, label]) => h('option', { value: name, selected: name === (value ?? '') }, label ?? name)));
+  return h(
+    'select',
+    { onchange: (event) => onchange(event.target.value), ...attributes },
+    options.map(([name, label]) => h('option', { value: name, selected: name === (value ?? '') }, label ?? name)),
+  );
 }
 
 /** An icon and a word as a badge. */

@@ -12,9 +12,28 @@ let tools = null;
 export function openPalette() {
   if (document.querySelector('dialog[open]')) return;
   const opener = document.activeElement;
-  const input = h('input', { type: 'search', placeholder: 'Find a place, session, tool…', role: 'combobox', 'aria-expanded': 'true', 'aria-controls': 'palette-list', 'aria-label': 'Find', oninput: draw, onkeydown: key });
+  const input = h('input', {
+    type: 'search',
+    placeholder: 'Find a place, session, tool…',
+    role: 'combobox',
+    'aria-expanded': 'true',
+    'aria-controls': 'palette-list',
+    'aria-label': 'Find',
+    oninput: draw,
+    onkeydown: key,
+  });
   const list = h('ul', { role: 'listbox', id: 'palette-list', 'aria-label': 'Results' });
-  const box = h('dialog.palette', { 'aria-label': 'Find anything', onclose: () => { box.remove(); opener?.isConnected && opener.focus(); } }, h('div.dialog-body', input, list));
+  const box = h(
+    'dialog.palette',
+    {
+      'aria-label': 'Find anything',
+      onclose: () => {
+        box.remove();
+        opener?.isConnected && opener.focus();
+      },
+    },
+    h('div.dialog-body', input, list),
+  );
   let found = [];
   let choice = 0;
   let searched = [];
@@ -30,7 +49,14 @@ export function openPalette() {
     const known = new Set();
     found = [...candidates(), ...searched].filter((entry) => matches(entry) && !known.has(entry.to) && known.add(entry.to)).slice(0, MOST);
     choice = 0;
-    fill(list, found.length ? found.map((entry, index) => h('li', { role: 'option', id: `found-${index}`, onclick: () => go(entry) }, h('span.badge', entry.kind), entry.label)) : h('li.muted', 'Nothing found.'));
+    fill(
+      list,
+      found.length
+        ? found.map((entry, index) =>
+            h('li', { role: 'option', id: `found-${index}`, onclick: () => go(entry) }, h('span.badge', entry.kind), entry.label),
+          )
+        : h('li.muted', 'Nothing found.'),
+    );
     mark();
     if (words.length) search(input.value);
   }
@@ -77,7 +103,11 @@ function candidates() {
   return [
     ...PLACES.map(([name, label]) => ({ kind: 'place', label, to: href(name) })),
     ...[...store.sessions.values()].map(sessionEntry),
-    ...(tools ?? []).map((tool) => ({ kind: 'tool', label: `${tool.name} – ${tool.label ?? tool.description}`, to: href('tools', tool.name) })),
+    ...(tools ?? []).map((tool) => ({
+      kind: 'tool',
+      label: `${tool.name} – ${tool.label ?? tool.description}`,
+      to: href('tools', tool.name),
+    })),
   ];
 }
 

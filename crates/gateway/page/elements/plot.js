@@ -19,15 +19,48 @@ export function stackedBars({ title, rows, format, line }) {
   const step = (WIDTH - LEFT) / Math.max(1, rows.length);
   const bars = rows.flatMap((row, index) => bar(row, index));
   const every = Math.ceil(rows.length / 8);
-  const picture = svg('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'img', 'aria-label': `${title}. The table has the same figures.` },
-    [0, 0.5, 1].map((part) => [svg('line', { class: 'axis', x1: LEFT, x2: WIDTH, y1: y(part * top), y2: y(part * top) }), svg('text', { x: LEFT - 6, y: y(part * top) + 4, 'text-anchor': 'end' }, format(part * top))]),
-    bars, rows.map((row, index) => index % every === 0 && svg('text', { x: LEFT + (index + 0.5) * step, y: HEIGHT - 6, 'text-anchor': 'middle' }, row.label)),
-    line && [svg('line', { class: 'stroke-waiting', x1: LEFT, x2: WIDTH, y1: y(line), y2: y(line) }), svg('text', { x: LEFT + 4, y: y(line) - 4 }, `budget ${format(line)}`)]);
-  const columns = [['', (row) => row.label], ...series.map((name) => [name, (row) => format(valueOf(row, name)), 'number']), ['Sum', (row) => format(total(row)), 'number']];
+  const picture = svg(
+    'svg',
+    { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'img', 'aria-label': `${title}. The table has the same figures.` },
+    [0, 0.5, 1].map((part) => [
+      svg('line', { class: 'axis', x1: LEFT, x2: WIDTH, y1: y(part * top), y2: y(part * top) }),
+      svg('text', { x: LEFT - 6, y: y(part * top) + 4, 'text-anchor': 'end' }, format(part * top)),
+    ]),
+    bars,
+    rows.map(
+      (row, index) =>
+        index % every === 0 && svg('text', { x: LEFT + (index + 0.5) * step, y: HEIGHT - 6, 'text-anchor': 'middle' }, row.label),
+    ),
+    line && [
+      svg('line', { class: 'stroke-waiting', x1: LEFT, x2: WIDTH, y1: y(line), y2: y(line) }),
+      svg('text', { x: LEFT + 4, y: y(line) - 4 }, `budget ${format(line)}`),
+    ],
+  );
+  const columns = [
+    ['', (row) => row.label],
+    ...series.map((name) => [name, (row) => format(valueOf(row, name)), 'number']),
+    ['Sum', (row) => format(total(row)), 'number'],
+  ];
   const figures = h('details', h('summary', 'As a table'), table(columns, rows, title));
-  const csv = () => [['', ...series].join(','), ...rows.map((row) => [row.label, ...series.map((name) => valueOf(row, name))].join(','))].join('\n');
-  const legend = h('ul.legend', series.map((name, index) => h('li', svg('svg', { viewBox: '0 0 12 12', 'aria-hidden': 'true' }, svg('rect', { class: `fill-${index}`, width: 12, height: 12 })), name)));
-  return fill(h('figure.plot.box'), h('figcaption.row.spread', h('h2', title), h('button', { onclick: () => download('usage.csv', csv(), 'text/csv') }, 'CSV')), picture, legend, figures);
+  const csv = () =>
+    [['', ...series].join(','), ...rows.map((row) => [row.label, ...series.map((name) => valueOf(row, name))].join(','))].join('\n');
+  const legend = h(
+    'ul.legend',
+    series.map((name, index) =>
+      h(
+        'li',
+        svg('svg', { viewBox: '0 0 12 12', 'aria-hidden': 'true' }, svg('rect', { class: `fill-${index}`, width: 12, height: 12 })),
+        name,
+      ),
+    ),
+  );
+  return fill(
+    h('figure.plot.box'),
+    h('figcaption.row.spread', h('h2', title), h('button', { onclick: () => download('usage.csv', csv(), 'text/csv') }, 'CSV')),
+    picture,
+    legend,
+    figures,
+  );
 
   function valueOf(row, name) {
     if (name !== 'others') return row.values[name] ?? 0;
@@ -39,7 +72,20 @@ export function stackedBars({ title, rows, format, line }) {
     return series.map((name, at) => {
       const value = valueOf(row, name);
       below += value;
-      return value > 0 && svg('rect', { class: `fill-${at}`, x: LEFT + index * step + 1, y: y(below), width: Math.max(1, step - 2), height: Math.max(0, y(below - value) - y(below)) }, svg('title', null, `${row.label} · ${name}: ${format(value)}`));
+      return (
+        value > 0 &&
+        svg(
+          'rect',
+          {
+            class: `fill-${at}`,
+            x: LEFT + index * step + 1,
+            y: y(below),
+            width: Math.max(1, step - 2),
+            height: Math.max(0, y(below - value) - y(below)),
+          },
+          svg('title', null, `${row.label} · ${name}: ${format(value)}`),
+        )
+      );
     });
   }
 }

@@ -9,15 +9,32 @@ const PROVIDERS = ['anthropic', 'openai', 'openai-responses', 'gemini'];
 export function schemaTab(tool, agent) {
   const sent = h('div');
   const ours = h('pre.output');
-  const show = (provider) => load(sent, () => api.get(api.tool(tool.name), { agent, provider }), ({ projected, parameters }) => {
-    const schema = projected.parameters ?? projected;
-    fill(ours, ...marked(parameters ?? tool.parameters, schema));
-    return [projected.strict && h('span.badge', 'strict'), h('pre.output', JSON.stringify(schema, null, 2))];
-  });
+  const show = (provider) =>
+    load(
+      sent,
+      () => api.get(api.tool(tool.name), { agent, provider }),
+      ({ projected, parameters }) => {
+        const schema = projected.parameters ?? projected;
+        fill(ours, ...marked(parameters ?? tool.parameters, schema));
+        return [projected.strict && h('span.badge', 'strict'), h('pre.output', JSON.stringify(schema, null, 2))];
+      },
+    );
   show(PROVIDERS[0]);
-  return h('div.columns',
+  return h(
+    'div.columns',
     h('div.stack', h('h3', 'Canonical'), ours),
-    h('div.stack', h('h3', 'As sent to'), select(PROVIDERS.map((name) => [name]), PROVIDERS[0], show, { 'aria-label': 'Provider' }), sent));
+    h(
+      'div.stack',
+      h('h3', 'As sent to'),
+      select(
+        PROVIDERS.map((name) => [name]),
+        PROVIDERS[0],
+        show,
+        { 'aria-label': 'Provider' },
+      ),
+      sent,
+    ),
+  );
 }
 
 /** Lines of JSON; keys that the other side lacks are marked as deleted. */

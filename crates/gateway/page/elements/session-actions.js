@@ -13,9 +13,18 @@ export function sessionMenu(session) {
   const mayChat = store.can('chat');
   return [
     mayChat && { label: 'Rename…', run: () => renameSession(session) },
-    mayChat && { label: 'Fork', run: async () => { const fork = await forkSession(session.id); if (fork) go('chat', fork.id); } },
+    mayChat && {
+      label: 'Fork',
+      run: async () => {
+        const fork = await forkSession(session.id);
+        if (fork) go('chat', fork.id);
+      },
+    },
     { label: 'Export as JSON lines', run: () => exportSession(session) },
-    store.can('admin') && { label: 'Undo all its changes…', run: () => openUndo(api.session(session.id, '/undo'), 'all changes of this session') },
+    store.can('admin') && {
+      label: 'Undo all its changes…',
+      run: () => openUndo(api.session(session.id, '/undo'), 'all changes of this session'),
+    },
     mayChat && { label: 'Delete', danger: true, run: () => deleteSession(session) },
   ].filter(Boolean);
 }
@@ -55,7 +64,10 @@ function deleteSession(session) {
       store.putSession(session);
     }
   }, UNDO_TIME);
-  const undo = () => { clearTimeout(timer); store.putSession(session); };
+  const undo = () => {
+    clearTimeout(timer);
+    store.putSession(session);
+  };
   const box = toast(`“${session.title || 'Session'}” is deleted.`, { action: { label: 'Undo', run: undo } });
 }
 

@@ -12,8 +12,18 @@ import { openPalette } from '../on-demand.js';
 import { sessionMenu } from './session-actions.js';
 
 export const PLACES = [
-  ['chat', 'Chat', 'c'], ['inbox', 'Inbox', 'i'], ['tools', 'Tools', 't'], ['agents', 'Agents', 'a'], ['history', 'History', 'h'], ['usage', 'Usage', 'u'],
-  ['changes', 'Changes', ''], ['policy', 'Policy', 'p'], ['automation', 'Automation', ''], ['connections', 'Connections', ''], ['doctor', 'Doctor', 'd'], ['settings', 'Settings', 's'],
+  ['chat', 'Chat', 'c'],
+  ['inbox', 'Inbox', 'i'],
+  ['tools', 'Tools', 't'],
+  ['agents', 'Agents', 'a'],
+  ['history', 'History', 'h'],
+  ['usage', 'Usage', 'u'],
+  ['changes', 'Changes', ''],
+  ['policy', 'Policy', 'p'],
+  ['automation', 'Automation', ''],
+  ['connections', 'Connections', ''],
+  ['doctor', 'Doctor', 'd'],
+  ['settings', 'Settings', 's'],
 ];
 const CONNECTION = { live: ['ok', 'live'], connecting: ['ask', 'reconnecting…'], ended: ['fail', 'signed out'] };
 const SHOWN_SESSIONS = 200;
@@ -32,25 +42,79 @@ class Shell extends HTMLElement {
   }
 
   #build() {
-    this.links = PLACES.map(([name, label, key]) => h('a', { href: href(name), 'data-place': name, title: key ? `${label} (g ${key})` : label }, label, name === 'inbox' && h('span.badge.ask', { hidden: true })));
+    this.links = PLACES.map(([name, label, key]) =>
+      h(
+        'a',
+        { href: href(name), 'data-place': name, title: key ? `${label} (g ${key})` : label },
+        label,
+        name === 'inbox' && h('span.badge.ask', { hidden: true }),
+      ),
+    );
     this.sessionList = h('div.sessions', { role: 'navigation', 'aria-label': 'Sessions' });
     this.live = h('div.live', { role: 'status' });
-    this.rail = h('div.rail', { id: 'rail' },
-      h('div.brand', h('a.grow', { href: href('chat') }, 'Haft'), h('button.quiet', { title: 'Find anything (Ctrl-K)', onclick: () => openPalette() }, h('kbd', 'Ctrl-K'))),
+    this.rail = h(
+      'div.rail',
+      { id: 'rail' },
+      h(
+        'div.brand',
+        h('a.grow', { href: href('chat') }, 'Haft'),
+        h('button.quiet', { title: 'Find anything (Ctrl-K)', onclick: () => openPalette() }, h('kbd', 'Ctrl-K')),
+      ),
       h('a.button.primary', { href: href('chat'), title: 'New session (Ctrl-Alt-N)', onclick: () => this.#newSession() }, '+ New session'),
       this.sessionList,
-      h('nav', { 'aria-label': 'Places' }, this.links.slice(0, 6), h('details', { open: innerHeight > 900 || innerWidth < 760 }, h('summary', 'More'), this.links.slice(6))),
-      this.live);
+      h(
+        'nav',
+        { 'aria-label': 'Places' },
+        this.links.slice(0, 6),
+        h('details', { open: innerHeight > 900 || innerWidth < 760 }, h('summary', 'More'), this.links.slice(6)),
+      ),
+      this.live,
+    );
     this.offline = h('div.offline', { hidden: true });
     this.main = h('main.place', { id: 'place', tabindex: -1 });
     this.bottom = this.#bottomBar();
-    fill(this, h('a.skip', { href: '#place', onclick: (event) => { event.preventDefault(); this.main.focus(); } }, 'Skip to content'), this.rail, this.main, this.bottom);
+    fill(
+      this,
+      h(
+        'a.skip',
+        {
+          href: '#place',
+          onclick: (event) => {
+            event.preventDefault();
+            this.main.focus();
+          },
+        },
+        'Skip to content',
+      ),
+      this.rail,
+      this.main,
+      this.bottom,
+    );
   }
 
   #bottomBar() {
-    const entry = (name, icon, label) => h('a', { href: href(name), 'data-place': name }, h('span.icon', { 'aria-hidden': 'true' }, icon), label, name === 'inbox' && h('span.badge.ask', { hidden: true }));
-    this.more = h('button', { 'aria-expanded': 'false', 'aria-controls': 'rail', onclick: () => this.#toggleRail() }, h('span.icon', { 'aria-hidden': 'true' }, '☰'), 'More');
-    return h('nav.bottom-bar', { 'aria-label': 'Main places' }, entry('chat', '◯', 'Chat'), entry('inbox', '◐', 'Inbox'), entry('history', '≡', 'History'), this.more);
+    const entry = (name, icon, label) =>
+      h(
+        'a',
+        { href: href(name), 'data-place': name },
+        h('span.icon', { 'aria-hidden': 'true' }, icon),
+        label,
+        name === 'inbox' && h('span.badge.ask', { hidden: true }),
+      );
+    this.more = h(
+      'button',
+      { 'aria-expanded': 'false', 'aria-controls': 'rail', onclick: () => this.#toggleRail() },
+      h('span.icon', { 'aria-hidden': 'true' }, '☰'),
+      'More',
+    );
+    return h(
+      'nav.bottom-bar',
+      { 'aria-label': 'Main places' },
+      entry('chat', '◯', 'Chat'),
+      entry('inbox', '◐', 'Inbox'),
+      entry('history', '≡', 'History'),
+      this.more,
+    );
   }
 
   #toggleRail(isOpen = !this.rail.classList.contains('open')) {
@@ -73,7 +137,11 @@ class Shell extends HTMLElement {
     const known = PLACES.some(([name]) => name === to.place);
     if (to.place !== 'chat') document.title = `${PLACES.find(([name]) => name === to.place)?.[1] ?? 'Not found'} – Haft`;
     try {
-      if (!known) return fill(this.main, h('div.empty', h('h1', 'There is no such place'), h('a.button.primary', { href: href('chat') }, 'To the chat')));
+      if (!known)
+        return fill(
+          this.main,
+          h('div.empty', h('h1', 'There is no such place'), h('a.button.primary', { href: href('chat') }, 'To the chat')),
+        );
       const module = await import(`../places/${to.place}.js`);
       if (this.current !== to) return undefined;
       const root = h('div.place.grow');
@@ -100,7 +168,10 @@ class Shell extends HTMLElement {
     // A short break is not worth a line that moves everything.
     clearTimeout(this.offlineTimer);
     if (store.connection === 'live') this.offline.hidden = true;
-    else this.offlineTimer = setTimeout(() => { this.offline.hidden = store.connection === 'live'; }, 1500);
+    else
+      this.offlineTimer = setTimeout(() => {
+        this.offline.hidden = store.connection === 'live';
+      }, 1500);
   }
 
   #scheduleSessions() {
@@ -113,7 +184,12 @@ class Shell extends HTMLElement {
 
   #drawSessions() {
     const all = [...store.sessions.values()].sort((a, b) => (a.updated < b.updated ? 1 : -1));
-    const children = Map.groupBy ? Map.groupBy(all.filter((each) => each.parent), (each) => each.parent) : new Map();
+    const children = Map.groupBy
+      ? Map.groupBy(
+          all.filter((each) => each.parent),
+          (each) => each.parent,
+        )
+      : new Map();
     const roots = all.filter((session) => !session.parent || !store.sessions.has(session.parent)).slice(0, SHOWN_SESSIONS);
     const nodes = [];
     let day = null;
@@ -133,12 +209,37 @@ class Shell extends HTMLElement {
   #sessionItem(session, children, depth = 0) {
     const state = store.stateOf(session);
     const { icon, word, kind } = sessionLook(state);
-    const below = depth < 3 ? children.get(session.id) ?? [] : [];
+    const below = depth < 3 ? (children.get(session.id) ?? []) : [];
     const title = session.title || session.sub_agent || 'New session';
-    return h('li', h('div.session-line', { 'data-id': session.id },
-      h('a', { href: href('chat', session.id), title: session.last_line ?? title }, state !== 'idle' && h('span', { class: `state ${kind}`, title: word }, icon, h('span.visually-hidden', `${word}: `)), session.fork_of && '↳ ', state !== 'idle' && ' ', title),
-      h('button.quiet', { 'aria-label': `Menu of ${title}`, 'aria-haspopup': 'menu', onclick: (event) => openMenu(event.currentTarget, sessionMenu(session)) }, '⋯')),
-    below.length > 0 && h('ul', below.map((child) => this.#sessionItem(child, children, depth + 1))));
+    return h(
+      'li',
+      h(
+        'div.session-line',
+        { 'data-id': session.id },
+        h(
+          'a',
+          { href: href('chat', session.id), title: session.last_line ?? title },
+          state !== 'idle' && h('span', { class: `state ${kind}`, title: word }, icon, h('span.visually-hidden', `${word}: `)),
+          session.fork_of && '↳ ',
+          state !== 'idle' && ' ',
+          title,
+        ),
+        h(
+          'button.quiet',
+          {
+            'aria-label': `Menu of ${title}`,
+            'aria-haspopup': 'menu',
+            onclick: (event) => openMenu(event.currentTarget, sessionMenu(session)),
+          },
+          '⋯',
+        ),
+      ),
+      below.length > 0 &&
+        h(
+          'ul',
+          below.map((child) => this.#sessionItem(child, children, depth + 1)),
+        ),
+    );
   }
 
   #approvals({ asked }) {
@@ -148,7 +249,10 @@ class Shell extends HTMLElement {
       fill(badge, String(count), h('span.visually-hidden', ' waiting for you'));
     }
     const isHere = asked && route().place === 'chat' && route().id === asked.session;
-    if (asked && !isHere) toast(`${asked.agent} waits for your approval: ${asked.tool} ${asked.title ?? ''}`, { action: { label: 'Answer…', run: () => openApproval(asked.id) } });
+    if (asked && !isHere)
+      toast(`${asked.agent} waits for your approval: ${asked.tool} ${asked.title ?? ''}`, {
+        action: { label: 'Answer…', run: () => openApproval(asked.id) },
+      });
   }
 }
 

@@ -6,14 +6,26 @@ import { fill, h, uniqueId } from '../dom.js';
 export function tabs(label, entries, { selected = entries[0]?.name, onSelect = () => {} } = {}) {
   const panelId = uniqueId('panel');
   const panel = h('div', { role: 'tabpanel', id: panelId, tabindex: 0, class: 'stack' });
-  const buttons = entries.map((entry) => h('button', {
-    role: 'tab', id: uniqueId('tab'), 'aria-controls': panelId, onclick: () => select(entry.name),
-  }, entry.label));
+  const buttons = entries.map((entry) =>
+    h(
+      'button',
+      {
+        role: 'tab',
+        id: uniqueId('tab'),
+        'aria-controls': panelId,
+        onclick: () => select(entry.name),
+      },
+      entry.label,
+    ),
+  );
   const list = h('div', { role: 'tablist', 'aria-label': label, class: 'tabs', onkeydown: move }, buttons);
   let current;
 
   function select(name) {
-    const index = Math.max(0, entries.findIndex((entry) => entry.name === name));
+    const index = Math.max(
+      0,
+      entries.findIndex((entry) => entry.name === name),
+    );
     current = entries[index].name;
     buttons.forEach((button, at) => {
       button.setAttribute('aria-selected', String(at === index));
@@ -40,7 +52,8 @@ export function tabs(label, entries, { selected = entries[0]?.name, onSelect = (
   function move(event) {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     const index = entries.findIndex((entry) => entry.name === current);
-    const to = event.key === 'Home' ? 0 : event.key === 'End' ? entries.length - 1 : step && (index + step + entries.length) % entries.length;
+    const to =
+      event.key === 'Home' ? 0 : event.key === 'End' ? entries.length - 1 : step && (index + step + entries.length) % entries.length;
     if (to === undefined) return;
     event.preventDefault();
     event.stopPropagation();
@@ -54,7 +67,10 @@ export function tabs(label, entries, { selected = entries[0]?.name, onSelect = (
 
 /** An error where content would be. */
 export function problem(error) {
-  return h('div.call-error', { role: 'alert' },
+  return h(
+    'div.call-error',
+    { role: 'alert' },
     h('div', h('span.state.fail', '✗ '), error.message ?? String(error)),
-    error.help && h('div.fix', error.help));
+    error.help && h('div.fix', error.help),
+  );
 }

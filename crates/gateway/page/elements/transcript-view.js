@@ -48,9 +48,26 @@ export function renderRow(item, row, actions) {
 const DRAW = {
   user(element, item, actions) {
     element.className = `virtual-row message user ${item.queued ? 'queued' : ''}`;
-    const menu = h('button.quiet', { 'aria-label': 'Menu of this message', 'aria-haspopup': 'menu', onclick: (event) => openMenu(event.currentTarget, actions.messageMenu(item)) }, '⋯');
-    fill(element, h('div.who', h('span', 'You'), item.queued && h('span.badge', 'queued'), h('time', { title: fullTime(item.at) }, time(item.at)), menu),
-      h('div.bubble', item.text));
+    const menu = h(
+      'button.quiet',
+      {
+        'aria-label': 'Menu of this message',
+        'aria-haspopup': 'menu',
+        onclick: (event) => openMenu(event.currentTarget, actions.messageMenu(item)),
+      },
+      '⋯',
+    );
+    fill(
+      element,
+      h(
+        'div.who',
+        h('span', 'You'),
+        item.queued && h('span.badge', 'queued'),
+        h('time', { title: fullTime(item.at) }, time(item.at)),
+        menu,
+      ),
+      h('div.bubble', item.text),
+    );
   },
   assistant(element, item) {
     element.className = `virtual-row message assistant ${item.streaming ? 'streaming' : ''}`;
@@ -83,7 +100,13 @@ const DRAW = {
   fold(element, item, actions) {
     element.className = 'virtual-row';
     const text = `${item.isUnfolded ? '▾' : '▸'} ${plural(item.count, 'call')} done${item.failed ? ` · ${item.failed} not successful ✗` : ' ✓'}`;
-    fill(element, h('haft-call-group', h('button.fold', { 'aria-expanded': String(item.isUnfolded), onclick: () => actions.toggleFold(item.id) }, text)));
+    fill(
+      element,
+      h(
+        'haft-call-group',
+        h('button.fold', { 'aria-expanded': String(item.isUnfolded), onclick: () => actions.toggleFold(item.id) }, text),
+      ),
+    );
   },
   notice(element, item) {
     element.className = 'virtual-row message notice';
@@ -95,22 +118,33 @@ const DRAW = {
   },
   message(element, item) {
     element.className = 'virtual-row message assistant';
-    fill(element, h('div.who', h('span', 'Haft'), h('span.badge.accent', `message · ${item.level ?? 'info'}`)), insertRendered(h('div.rendered'), item.html));
+    fill(
+      element,
+      h('div.who', h('span', 'Haft'), h('span.badge.accent', `message · ${item.level ?? 'info'}`)),
+      insertRendered(h('div.rendered'), item.html),
+    );
   },
   turn_end(element, item) {
     const hasFailed = item.error || !['done', 'cancelled'].includes(item.reason);
     element.className = `virtual-row message ${hasFailed ? 'error' : 'notice'}`;
     const cached = item.cached_tokens ? ` (${tokens(item.cached_tokens)} cached)` : '';
     const figures = `↑ ${tokens(item.input_tokens)}${cached} ↓ ${tokens(item.output_tokens)} tokens · ${money(item.cost)} · ${plural(item.calls ?? 0, 'call')} · ${duration(item.duration_ms)}`;
-    fill(element,
+    fill(
+      element,
       hasFailed && h('div.bubble', { role: 'alert' }, h('span.state.fail', `✗ ${REASONS[item.reason] ?? item.reason} `), item.error ?? ''),
-      h('p.tools-line', item.reason === 'cancelled' && h('span.state.ask', '■ stopped · '), figures));
+      h('p.tools-line', item.reason === 'cancelled' && h('span.state.ask', '■ stopped · '), figures),
+    );
   },
 };
 
 const REASONS = {
-  max_tokens: 'The answer was cut at the limit of the model.', refused: 'The model refused.', loop: 'Stopped: the same call again and again.',
-  max_rounds: 'Stopped: too many rounds.', budget: 'Stopped: the budget is used up.', no_output: 'The model did not give the wanted output.', failed: 'The turn failed.',
+  max_tokens: 'The answer was cut at the limit of the model.',
+  refused: 'The model refused.',
+  loop: 'Stopped: the same call again and again.',
+  max_rounds: 'Stopped: too many rounds.',
+  budget: 'Stopped: the budget is used up.',
+  no_output: 'The model did not give the wanted output.',
+  failed: 'The turn failed.',
 };
 
 /** Replaces only the blocks that changed, so that finished text is never drawn again. */
@@ -132,6 +166,7 @@ function drawBlocks(element, blocks) {
 export function announcement({ item, name, before, ended }) {
   if (ended) return ended.text;
   if (item.type === 'assistant' && name === 'item' && !item.streaming) return item.text;
-  if (item.type === 'call' && name === 'call' && before?.state !== item.call.state && !isOpen(item.call)) return `${item.call.tool} ${item.call.state} ${item.call.outcome ?? ''}`;
+  if (item.type === 'call' && name === 'call' && before?.state !== item.call.state && !isOpen(item.call))
+    return `${item.call.tool} ${item.call.state} ${item.call.outcome ?? ''}`;
   return item.type === 'turn_end' && item.error ? item.error : null;
 }

@@ -36,8 +36,13 @@ class ChatPlace {
     this.list = h('haft-list.transcript', { tabindex: 0, 'data-role': 'list', 'data-label': 'Conversation', 'aria-label': 'Conversation' });
     this.list.setup({ render: (item, row) => renderRow(item, row, this.#rowActions), estimate, sticky: true });
     this.list.addEventListener('viewchange', () => this.#viewChanged());
-    this.composer = document.createElement('haft-composer').setup({ sessionId: this.id, send: (text) => this.#send(text), commands: slashCommands(this) });
-    this.composer.takenBack = (text) => { this.transcript?.takeBack(text); this.#redraw(); };
+    this.composer = document
+      .createElement('haft-composer')
+      .setup({ sessionId: this.id, send: (text) => this.#send(text), commands: slashCommands(this) });
+    this.composer.takenBack = (text) => {
+      this.transcript?.takeBack(text);
+      this.#redraw();
+    };
     this.main = h('div.chat-main', this.list, this.composer);
     this.box = h('div.chat', this.main);
     fill(this.root, this.header.element, this.box);
@@ -68,7 +73,12 @@ class ChatPlace {
   }
 
   async #showWelcome() {
-    this.list.replaceWith(await welcome((text) => this.#send(text), (text) => this.composer.setText(text)));
+    this.list.replaceWith(
+      await welcome(
+        (text) => this.#send(text),
+        (text) => this.composer.setText(text),
+      ),
+    );
     this.composer.focusText();
     this.#drawSession();
   }
@@ -76,7 +86,10 @@ class ChatPlace {
   async #load() {
     this.stopItems?.();
     try {
-      const [transcript] = await Promise.all([store.transcript(this.id), this.session ?? api.get(api.session(this.id)).then((session) => store.putSession(session))]);
+      const [transcript] = await Promise.all([
+        store.transcript(this.id),
+        this.session ?? api.get(api.session(this.id)).then((session) => store.putSession(session)),
+      ]);
       this.transcript = transcript;
     } catch (error) {
       this.#showMissing(error);
@@ -135,7 +148,7 @@ class ChatPlace {
       this.unseen = 0;
       this.composer.showNew(0);
     }
-    if (this.list.scrollTop < 800 && this.transcript?.before && await store.loadOlder(this.id).catch(report)) this.#redraw();
+    if (this.list.scrollTop < 800 && this.transcript?.before && (await store.loadOlder(this.id).catch(report))) this.#redraw();
   }
 
   #drawSession() {

@@ -30,15 +30,32 @@ export function mount(root, first) {
   const nothing = h('div');
   list.setup({ key: (call) => call.record ?? call.id, estimate: () => 35, render: row });
   list.addEventListener('viewchange', () => list.scrollHeight - list.scrollTop - list.clientHeight < 800 && more());
-  fill(root, h('header.place-head', h('h1', 'History'), count, h('button', { onclick: exportAll }, 'Export as JSON lines')),
-    h('div.timeline', bar), plot,
-    h('div.grid-row.history-row.head', { 'aria-hidden': 'true' }, ['When', 'State', 'Tool', 'About', 'Took'].map((name) => h('span', name))), nothing, list);
+  fill(
+    root,
+    h('header.place-head', h('h1', 'History'), count, h('button', { onclick: exportAll }, 'Export as JSON lines')),
+    h('div.timeline', bar),
+    plot,
+    h(
+      'div.grid-row.history-row.head',
+      { 'aria-hidden': 'true' },
+      ['When', 'State', 'Tool', 'About', 'Took'].map((name) => h('span', name)),
+    ),
+    nothing,
+    list,
+  );
   drawFilters();
   reload();
   if (first.id) openCall(first.id);
   let timer = 0;
   const stops = [store.on('calls', (call) => !isOpen(call) && refreshSoon()), store.on('reset', reload)];
-  return { update, key, unmount: () => { clearTimeout(timer); stops.forEach((stop) => stop()); } };
+  return {
+    update,
+    key,
+    unmount: () => {
+      clearTimeout(timer);
+      stops.forEach((stop) => stop());
+    },
+  };
 
   function update(to) {
     const next = Object.fromEntries(FIELDS.map((name) => [name, to.query.get(name) ?? '']));
@@ -57,14 +74,38 @@ export function mount(root, first) {
   }
 
   function drawFilters() {
-    const input = (name, label, attributes = {}) => control(label, h('input', { value: filters[name], size: 12, onchange: (event) => set({ [name]: event.target.value.trim() }), ...attributes }));
-    const states = [['', 'any'], ['failed', 'all failures'], ...CALL_STATES.filter((state) => !isOpen({ state })).map((state) => [state, callLook({ state }).word])];
+    const input = (name, label, attributes = {}) =>
+      control(
+        label,
+        h('input', { value: filters[name], size: 12, onchange: (event) => set({ [name]: event.target.value.trim() }), ...attributes }),
+      );
+    const states = [
+      ['', 'any'],
+      ['failed', 'all failures'],
+      ...CALL_STATES.filter((state) => !isOpen({ state })).map((state) => [state, callLook({ state }).word]),
+    ];
     const session = filters.session && store.sessions.get(filters.session);
-    fill(bar, input('text', 'Text', { type: 'search' }), input('tool', 'Tool'), control('State', select(states, filters.status, (status) => set({ status }))),
-      control('Decision', select([['', 'any'], ['allow'], ['ask'], ['deny']], filters.verdict, (verdict) => set({ verdict }))), input('path', 'Path'), input('host', 'Host'), input('agent', 'Agent'),
-      filters.session && h('button', { onclick: () => set({ session: '' }) }, `session: ${session?.title || filters.session.slice(0, 8)} ×`),
-      (filters.since || filters.until) && h('button', { onclick: () => set({ since: '', until: '' }) }, `${when(filters.since)} – ${when(filters.until)} ×`),
-      Object.values(filters).some(Boolean) && h('button', { onclick: () => go('history') }, 'Clear'));
+    fill(
+      bar,
+      input('text', 'Text', { type: 'search' }),
+      input('tool', 'Tool'),
+      control(
+        'State',
+        select(states, filters.status, (status) => set({ status })),
+      ),
+      control(
+        'Decision',
+        select([['', 'any'], ['allow'], ['ask'], ['deny']], filters.verdict, (verdict) => set({ verdict })),
+      ),
+      input('path', 'Path'),
+      input('host', 'Host'),
+      input('agent', 'Agent'),
+      filters.session &&
+        h('button', { onclick: () => set({ session: '' }) }, `session: ${session?.title || filters.session.slice(0, 8)} ×`),
+      (filters.since || filters.until) &&
+        h('button', { onclick: () => set({ since: '', until: '' }) }, `${when(filters.since)} – ${when(filters.until)} ×`),
+      Object.values(filters).some(Boolean) && h('button', { onclick: () => go('history') }, 'Clear'),
+    );
   }
 
   function set(change) {
@@ -108,7 +149,17 @@ export function mount(root, first) {
     count.textContent = `${calls.length}${before ? '+' : ''} calls`;
     fill(plot, timeline(calls, { zoom: (since, until) => set({ since, until }), open: (call) => openCall(call.record) }));
     const isFiltered = Object.values(filters).some(Boolean);
-    fill(nothing, calls.length === 0 && (isFiltered ? empty('No call matches these filters.', 'Clear the filters', href('history')) : empty('Nothing has been called yet. Each call of a tool is kept here with its decision, its diff and its undo.', 'Ask the agent to read a file', href('chat'))));
+    fill(
+      nothing,
+      calls.length === 0 &&
+        (isFiltered
+          ? empty('No call matches these filters.', 'Clear the filters', href('history'))
+          : empty(
+              'Nothing has been called yet. Each call of a tool is kept here with its decision, its diff and its undo.',
+              'Ask the agent to read a file',
+              href('chat'),
+            )),
+    );
     nothing.hidden = calls.length > 0;
   }
 
@@ -117,8 +168,14 @@ export function mount(root, first) {
     const { icon, word, kind } = callLook(call);
     line.onclick = () => openCall(call.record);
     line.onkeydown = (event) => event.key === 'Enter' && openCall(call.record);
-    return fill(line, h('span.when', { title: fullTime(call.started) }, when(call.started)), h('span', { class: `state ${kind}` }, `${icon} ${word}`), h('code', visible(call.tool)),
-      h('span.target', visible([call.title, call.outcome].filter(Boolean).join(' · '))), h('span.took', duration(call.duration_ms)));
+    return fill(
+      line,
+      h('span.when', { title: fullTime(call.started) }, when(call.started)),
+      h('span', { class: `state ${kind}` }, `${icon} ${word}`),
+      h('code', visible(call.tool)),
+      h('span.target', visible([call.title, call.outcome].filter(Boolean).join(' · '))),
+      h('span.took', duration(call.duration_ms)),
+    );
   }
 
   function openCall(record) {
@@ -126,7 +183,11 @@ export function mount(root, first) {
     const body = h('div', 'Loading…');
     const session = calls.find((call) => call.record === record)?.session;
     replace('history', record, filters);
-    dialog('Call', [body, session && h('a', { href: href('chat', session) }, 'Open its session')], [], { closeLabel: 'Close', className: 'wide', onclose: () => location.hash.startsWith('#/history') && replace('history', null, filters) });
+    dialog('Call', [body, session && h('a', { href: href('chat', session) }, 'Open its session')], [], {
+      closeLabel: 'Close',
+      className: 'wide',
+      onclose: () => location.hash.startsWith('#/history') && replace('history', null, filters),
+    });
     loadCall(record, body);
   }
 

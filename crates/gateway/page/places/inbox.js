@@ -18,26 +18,64 @@ export function mount(root) {
   function draw() {
     const approvals = [...store.approvals.values()];
     if (approvals.length === 0) {
-      fill(body, h('div.empty', h('p', 'Nothing waits for you. When an agent needs an approval, it is listed here, whatever you look at.'), h('a.button.primary', { href: href('chat') }, 'Ask the agent something')));
+      fill(
+        body,
+        h(
+          'div.empty',
+          h('p', 'Nothing waits for you. When an agent needs an approval, it is listed here, whatever you look at.'),
+          h('a.button.primary', { href: href('chat') }, 'Ask the agent something'),
+        ),
+      );
       return;
     }
-    fill(body, h('div.stack', approvals.map((approval) => entry(approval, approvals))));
+    fill(
+      body,
+      h(
+        'div.stack',
+        approvals.map((approval) => entry(approval, approvals)),
+      ),
+    );
   }
 
   function entry(approval, all) {
     const same = all.filter((other) => signature(other) === signature(approval));
-    return h('section.box', { 'aria-label': `${approval.agent}: ${approval.tool}` },
-      h('div.row', h('strong', `${approval.agent}: ${approval.tool}`), h('span.badge', approval.can_undo ? 'can be undone' : 'cannot be undone'),
-        h('span.muted', ago(approval.asked)), h('span.countdown', { 'data-expires': approval.expires })),
-      h('div', approval.effects.map((effect) => h('span.row', h('span.badge.ask', effect.kind), h('code', visible(effect.target))))),
+    return h(
+      'section.box',
+      { 'aria-label': `${approval.agent}: ${approval.tool}` },
+      h(
+        'div.row',
+        h('strong', `${approval.agent}: ${approval.tool}`),
+        h('span.badge', approval.can_undo ? 'can be undone' : 'cannot be undone'),
+        h('span.muted', ago(approval.asked)),
+        h('span.countdown', { 'data-expires': approval.expires }),
+      ),
+      h(
+        'div',
+        approval.effects.map((effect) => h('span.row', h('span.badge.ask', effect.kind), h('code', visible(effect.target)))),
+      ),
       h('small', visible(approval.reason)),
-      h('div.row', h('button.primary', { onclick: () => openApproval(approval.id) }, 'Answer…'),
+      h(
+        'div.row',
+        h('button.primary', { onclick: () => openApproval(approval.id) }, 'Answer…'),
         same.length > 1 && same[0] === approval && store.can('approve') && denyAll(same),
-        h('a', { href: href('chat', approval.session) }, 'Open the session')));
+        h('a', { href: href('chat', approval.session) }, 'Open the session'),
+      ),
+    );
   }
 
   function denyAll(same) {
-    const button = h('button.danger', { onclick: () => act(button, () => Promise.all(same.map(({ id, fingerprint }) => api.post(`/api/approvals/${encodeURIComponent(id)}`, { fingerprint, answer: 'deny' })))) }, `Deny all ${same.length} identical`);
+    const button = h(
+      'button.danger',
+      {
+        onclick: () =>
+          act(button, () =>
+            Promise.all(
+              same.map(({ id, fingerprint }) => api.post(`/api/approvals/${encodeURIComponent(id)}`, { fingerprint, answer: 'deny' })),
+            ),
+          ),
+      },
+      `Deny all ${same.length} identical`,
+    );
     return button;
   }
 }

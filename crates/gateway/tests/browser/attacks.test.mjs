@@ -6,9 +6,18 @@ import { Browser } from './chromium.mjs';
 import { HaftServer, otherSite } from './server.mjs';
 
 const HOSTILE = [
-  '<img src=x onerror="window.hacked=1">', '<script>window.hacked=1</script>', '[a](javascript:window.hacked=1)', '[b](data:text/html,<script>window.hacked=1</script>)',
-  '![remote](http://REMOTE/pixel.png)', '<svg onload="window.hacked=1"><use href="x"/></svg>', '<iframe srcdoc="<script>parent.hacked=1</script>"></iframe>',
-  '<a href="java&#10;script:window.hacked=1">c</a>', '<form action="http://REMOTE/"><button>d</button></form>', '<style>body{display:none}</style>', '\u001b[31mred\u001b[0m \u001b]8;;javascript:window.hacked=1\u0007link\u001b]8;;\u0007', 'a\u202Egnp.exe',
+  '<img src=x onerror="window.hacked=1">',
+  '<script>window.hacked=1</script>',
+  '[a](javascript:window.hacked=1)',
+  '[b](data:text/html,<script>window.hacked=1</script>)',
+  '![remote](http://REMOTE/pixel.png)',
+  '<svg onload="window.hacked=1"><use href="x"/></svg>',
+  '<iframe srcdoc="<script>parent.hacked=1</script>"></iframe>',
+  '<a href="java&#10;script:window.hacked=1">c</a>',
+  '<form action="http://REMOTE/"><button>d</button></form>',
+  '<style>body{display:none}</style>',
+  '\u001b[31mred\u001b[0m \u001b]8;;javascript:window.hacked=1\u0007link\u001b]8;;\u0007',
+  'a\u202Egnp.exe',
 ].join('\n\n');
 let browser;
 let server;
@@ -19,9 +28,15 @@ const sessionCount = () => page.evaluate(async () => (await (await fetch('/api/s
 
 describe('attacks', { timeout: 240_000 }, () => {
   before(async () => {
-    site = await otherSite((request) => { seen.push(request.url); return { body: '<!DOCTYPE html><title>other</title>' }; });
+    site = await otherSite((request) => {
+      seen.push(request.url);
+      return { body: '<!DOCTYPE html><title>other</title>' };
+    });
     const remote = new URL(site.url).host;
-    server = await HaftServer.start({ files: { 'hostile.md': HOSTILE.replaceAll('REMOTE', remote), 'a\u202Egnp.exe': 'x' }, flags: ['--listen', '127.0.0.1:0'] });
+    server = await HaftServer.start({
+      files: { 'hostile.md': HOSTILE.replaceAll('REMOTE', remote), 'a\u202Egnp.exe': 'x' },
+      flags: ['--listen', '127.0.0.1:0'],
+    });
     browser = await Browser.launch();
     page = await browser.page();
     await page.goto(server.link);
@@ -38,14 +53,34 @@ describe('attacks', { timeout: 240_000 }, () => {
     await evil.goto(`${site.url}/`);
     await evil.until('other site', () => document.title === 'other');
     const results = await evil.evaluate(async (url) => {
-      const attempt = async (run) => { try { const answer = await run(); return `${answer.type} ${answer.status}`; } catch { return 'refused'; } };
+      const attempt = async (run) => {
+        try {
+          const answer = await run();
+          return `${answer.type} ${answer.status}`;
+        } catch {
+          return 'refused';
+        }
+      };
       const post = (options) => fetch(`${url}/api/sessions`, { method: 'POST', credentials: 'include', body: '{}', ...options });
       return {
         read: await attempt(() => fetch(`${url}/api/sessions`, { credentials: 'include' })),
         simple: await attempt(() => post({ mode: 'no-cors', headers: { 'content-type': 'text/plain' } })),
         json: await attempt(() => post({ headers: { 'content-type': 'application/json' } })),
-        script: await new Promise((done) => { const tag = document.createElement('script'); tag.src = `${url}/api/sessions`; tag.onload = () => done('loaded'); tag.onerror = () => done('refused'); document.head.append(tag); }),
-        stream: await new Promise((done) => { const events = new EventSource(`${url}/api/events`, { withCredentials: true }); events.onopen = () => done('open'); events.onerror = () => { events.close(); done('refused'); }; }),
+        script: await new Promise((done) => {
+          const tag = document.createElement('script');
+          tag.src = `${url}/api/sessions`;
+          tag.onload = () => done('loaded');
+          tag.onerror = () => done('refused');
+          document.head.append(tag);
+        }),
+        stream: await new Promise((done) => {
+          const events = new EventSource(`${url}/api/events`, { withCredentials: true });
+          events.onopen = () => done('open');
+          events.onerror = () => {
+            events.close();
+            done('refused');
+          };
+        }),
       };
     }, server.url);
     assert.deepEqual(results, { read: 'refused', simple: 'refused', json: 'refused', script: 'refused', stream: 'refused' });
@@ -60,18 +95,28 @@ describe('attacks', { timeout: 240_000 }, () => {
       const frame = document.createElement('iframe');
       frame.src = url;
       document.body.append(frame);
-      await new Promise((done) => { frame.onload = done; });
-      try { return frame.contentDocument === null ? 'blocked' : frame.contentDocument.body.textContent; } catch { return 'blocked'; }
+      await new Promise((done) => {
+        frame.onload = done;
+      });
+      try {
+        return frame.contentDocument === null ? 'blocked' : frame.contentDocument.body.textContent;
+      } catch {
+        return 'blocked';
+      }
     }, server.url);
     assert.equal(framed, 'blocked');
-    const answer = await evil.evaluate((url) => new Promise((done) => {
-      const frame = document.createElement('iframe');
-      frame.sandbox = 'allow-scripts';
-      addEventListener('message', (event) => done(event.data), { once: true });
-      const attempt = `fetch("${url}/api/sessions", { method: "POST", mode: "no-cors", credentials: "include", body: "{}" })`;
-      frame.srcdoc = `<script>${attempt}.then(() => parent.postMessage("answered", "*"), () => parent.postMessage("refused", "*"))</script>`;
-      document.body.append(frame);
-    }), server.url);
+    const answer = await evil.evaluate(
+      (url) =>
+        new Promise((done) => {
+          const frame = document.createElement('iframe');
+          frame.sandbox = 'allow-scripts';
+          addEventListener('message', (event) => done(event.data), { once: true });
+          const attempt = `fetch("${url}/api/sessions", { method: "POST", mode: "no-cors", credentials: "include", body: "{}" })`;
+          frame.srcdoc = `<script>${attempt}.then(() => parent.postMessage("answered", "*"), () => parent.postMessage("refused", "*"))</script>`;
+          document.body.append(frame);
+        }),
+      server.url,
+    );
     assert.equal(answer, 'refused');
     assert.equal(await sessionCount(), 0);
   });
@@ -86,13 +131,25 @@ describe('attacks', { timeout: 240_000 }, () => {
     const found = await page.evaluate(() => ({
       hacked: window.hacked ?? null,
       elements: document.querySelectorAll('.transcript :is(script, iframe, form, object, embed, style, svg, use)').length,
-      handlers: [...document.querySelectorAll('.transcript *')].filter((each) => [...each.attributes].some(({ name }) => name.startsWith('on'))).length,
-      links: [...document.querySelectorAll('.transcript a[href]')].map((each) => each.protocol).filter((protocol) => !['http:', 'https:', 'mailto:'].includes(protocol)),
-      remote: [...document.querySelectorAll('.transcript img')].map((each) => each.src).filter((source) => source && !source.startsWith('data:')),
+      handlers: [...document.querySelectorAll('.transcript *')].filter((each) =>
+        [...each.attributes].some(({ name }) => name.startsWith('on')),
+      ).length,
+      links: [...document.querySelectorAll('.transcript a[href]')]
+        .map((each) => each.protocol)
+        .filter((protocol) => !['http:', 'https:', 'mailto:'].includes(protocol)),
+      remote: [...document.querySelectorAll('.transcript img')]
+        .map((each) => each.src)
+        .filter((source) => source && !source.startsWith('data:')),
     }));
     assert.deepEqual(found, { hacked: null, elements: 0, handlers: 0, links: [], remote: [] });
-    assert.deepEqual(seen.filter((url) => url.includes('pixel')), []);
-    assert.deepEqual(page.requests.filter((url) => !url.startsWith(server.url) && !url.startsWith('data:') && url !== 'about:blank'), []);
+    assert.deepEqual(
+      seen.filter((url) => url.includes('pixel')),
+      [],
+    );
+    assert.deepEqual(
+      page.requests.filter((url) => !url.startsWith(server.url) && !url.startsWith('data:') && url !== 'about:blank'),
+      [],
+    );
   });
 
   test('inline script does not run, whatever inserts it', async () => {
@@ -104,17 +161,33 @@ describe('attacks', { timeout: 240_000 }, () => {
       const tag = document.createElement('script');
       tag.textContent = 'window.inline=1';
       document.body.append(tag);
-      return new Promise((done) => { setTimeout(() => { box.remove(); done(window.inline ?? null); }, 300); });
+      return new Promise((done) => {
+        setTimeout(() => {
+          box.remove();
+          done(window.inline ?? null);
+        }, 300);
+      });
     });
     assert.equal(ran, null);
   });
 
   test('a revoked page loses its stream and its rights at once', async () => {
-    const link = await page.evaluate(async () => (await (await fetch('/api/tokens', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"name":"phone","scopes":["view"]}' })).json()));
+    const link = await page.evaluate(
+      async () =>
+        await (
+          await fetch('/api/tokens', {
+            method: 'POST',
+            headers: { 'content-type': 'application/json' },
+            body: '{"name":"phone","scopes":["view"]}',
+          })
+        ).json(),
+    );
     const phone = await browser.page({ width: 390, height: 844 });
     await phone.goto(link.link);
     await phone.until('sessions of the phone', () => document.querySelector('.live')?.textContent.includes('live'));
-    const refused = await phone.evaluate(async () => (await fetch('/api/sessions', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' })).status);
+    const refused = await phone.evaluate(
+      async () => (await fetch('/api/sessions', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' })).status,
+    );
     assert.equal(refused, 403);
     await page.evaluate((id) => fetch(`/api/tokens/${id}`, { method: 'DELETE' }), link.id);
     await phone.find('textbox', 'Token');

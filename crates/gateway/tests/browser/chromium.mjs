@@ -8,9 +8,21 @@ import { Page } from './page.mjs';
 
 const PROGRAMS = [process.env.HAFT_CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 const FLAGS = [
-  '--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-  '--disable-component-update', '--disable-sync', '--disable-default-apps', '--disable-extensions', '--mute-audio', '--force-color-profile=srgb',
-  '--disable-dev-shm-usage', '--remote-debugging-pipe', '--lang=en-US',
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--disable-default-apps',
+  '--disable-extensions',
+  '--mute-audio',
+  '--force-color-profile=srgb',
+  '--disable-dev-shm-usage',
+  '--remote-debugging-pipe',
+  '--lang=en-US',
 ];
 const COMMAND_TIME = 60_000;
 
@@ -70,13 +82,19 @@ export class Browser {
   async close() {
     if (this.child.exitCode === null) {
       this.child.kill('SIGKILL');
-      await new Promise((resolve) => { this.child.once('exit', resolve); });
+      await new Promise((resolve) => {
+        this.child.once('exit', resolve);
+      });
     }
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   }
 
   #receive(message) {
-    if (message.id) this.#settle(message.id, message.error ? new Error(`${this.waiting.get(message.id)?.method}: ${message.error.message}`) : message.result);
+    if (message.id)
+      this.#settle(
+        message.id,
+        message.error ? new Error(`${this.waiting.get(message.id)?.method}: ${message.error.message}`) : message.result,
+      );
     else if (message.method === 'Tracing.dataCollected') this.trace.push(...message.params.value);
     else if (message.method === 'Tracing.tracingComplete') this.traced();
     else this.pages.get(message.sessionId)?.event(message.method, message.params);
@@ -85,13 +103,19 @@ export class Browser {
   /** Runs something, and returns the milliseconds of processor time of each task of the pages' main threads meanwhile, largest first. */
   async taskTimes(run) {
     this.trace = [];
-    const complete = new Promise((resolve) => { this.traced = resolve; });
+    const complete = new Promise((resolve) => {
+      this.traced = resolve;
+    });
     const traceConfig = { includedCategories: ['toplevel'], excludedCategories: ['*'] };
     await this.send('Tracing.start', { transferMode: 'ReportEvents', traceConfig });
     await run();
     await this.send('Tracing.end');
     await complete;
-    const isMain = new Set(this.trace.filter(({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain').map(({ pid, tid }) => `${pid} ${tid}`));
+    const isMain = new Set(
+      this.trace
+        .filter(({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain')
+        .map(({ pid, tid }) => `${pid} ${tid}`),
+    );
     const tasks = this.trace.filter(({ name, pid, tid, tdur }) => /RunTask$/.test(name) && tdur && isMain.has(`${pid} ${tid}`));
     return tasks.map(({ tdur }) => tdur / 1000).sort((a, b) => b - a);
   }

@@ -14,22 +14,38 @@ let page;
 
 /** Sends a message in a new session, and waits for the end of the turn. */
 async function ask(text) {
-  await page.evaluate(() => { location.hash = '#/chat'; });
+  await page.evaluate(() => {
+    location.hash = '#/chat';
+  });
   await page.find('heading', 'What should the agent do?');
   await page.type('combobox', 'Message', text);
   await page.press('Enter');
-  await page.until('user message', (wanted) => [...document.querySelectorAll('.message.user .bubble')].some((each) => each.textContent === wanted), text);
+  await page.until(
+    'user message',
+    (wanted) => [...document.querySelectorAll('.message.user .bubble')].some((each) => each.textContent === wanted),
+    text,
+  );
 }
 
 const turnEnd = () => page.until('end of the turn', () => document.querySelector('.tools-line') !== null);
-const card = (tool) => page.until(`card of ${tool}`, (name) => [...document.querySelectorAll('haft-call')].some((each) => each.call.tool === name), tool);
-const states = () => page.evaluate(() => Object.fromEntries([...document.querySelectorAll('haft-call')].map((each) => [each.call.tool, each.querySelector('.call-line').textContent])));
+const card = (tool) =>
+  page.until(`card of ${tool}`, (name) => [...document.querySelectorAll('haft-call')].some((each) => each.call.tool === name), tool);
+const states = () =>
+  page.evaluate(() =>
+    Object.fromEntries(
+      [...document.querySelectorAll('haft-call')].map((each) => [each.call.tool, each.querySelector('.call-line').textContent]),
+    ),
+  );
 const answer = () => page.evaluate(() => [...document.querySelectorAll('.message.assistant')].at(-1).textContent);
 
 describe('flows', { timeout: 240_000 }, () => {
   before(async () => {
     site = await otherSite(() => ({ type: 'application/json', body: '{"url": "/get", "headers": {"accept": "*/*"}}' }));
-    server = await HaftServer.start({ files: { 'test.txt': 'hello world\n' }, config: `tools.deny = ["web_fetch"]\n[network]\nallow = ["${new URL(site.url).host}"]\n`, flags: ['--listen', '127.0.0.1:0'] });
+    server = await HaftServer.start({
+      files: { 'test.txt': 'hello world\n' },
+      config: `tools.deny = ["web_fetch"]\n[network]\nallow = ["${new URL(site.url).host}"]\n`,
+      flags: ['--listen', '127.0.0.1:0'],
+    });
     browser = await Browser.launch();
     page = await browser.page();
     await page.goto(server.link);

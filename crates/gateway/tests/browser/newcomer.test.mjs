@@ -12,7 +12,13 @@ let browser;
 let server;
 let page;
 
-const dialogFocus = () => page.until('focus on Deny', () => document.querySelector('dialog.approval[open]')?.contains(document.activeElement) && document.activeElement.textContent.startsWith('Deny'));
+const dialogFocus = () =>
+  page.until(
+    'focus on Deny',
+    () =>
+      document.querySelector('dialog.approval[open]')?.contains(document.activeElement) &&
+      document.activeElement.textContent.startsWith('Deny'),
+  );
 const send = async (text) => {
   await page.type('combobox', 'Message', text);
   await page.press('Enter');
@@ -20,7 +26,11 @@ const send = async (text) => {
 
 describe('newcomer', { timeout: 240_000 }, () => {
   before(async () => {
-    server = await HaftServer.start({ files: { 'README.md': '# Hello\n' }, config: 'ask = "changes"\n', flags: ['--listen', '127.0.0.1:0'] });
+    server = await HaftServer.start({
+      files: { 'README.md': '# Hello\n' },
+      config: 'ask = "changes"\n',
+      flags: ['--listen', '127.0.0.1:0'],
+    });
     browser = await Browser.launch();
     page = await browser.page();
     await page.goto(server.link);
@@ -70,13 +80,17 @@ describe('newcomer', { timeout: 240_000 }, () => {
     await dialogFocus();
     await page.until('armed buttons', () => ![...document.querySelectorAll('dialog.approval button')].some((each) => each.disabled));
     await page.press('y');
-    await page.until('written file', () => [...document.querySelectorAll('haft-call')].some((each) => each.call.tool === 'write_file' && each.call.state === 'success'));
+    await page.until('written file', () =>
+      [...document.querySelectorAll('haft-call')].some((each) => each.call.tool === 'write_file' && each.call.state === 'success'),
+    );
     assert.equal(existsSync(join(server.workspace, 'hello.txt')), true);
   });
 
   test('the history has all of it, and an undo puts the file back', async () => {
     await page.until('idle session', () => !document.querySelector('.place-head [role=status]'));
-    await page.evaluate(() => { location.hash = '#/history?tool=write_file'; });
+    await page.evaluate(() => {
+      location.hash = '#/history?tool=write_file';
+    });
     await page.until('two rows', () => document.querySelectorAll('.history-row:not(.head)').length === 2);
     await page.evaluate(() => document.querySelector('.history-row .state.ok').closest('.history-row').focus());
     await page.press('Enter');
@@ -88,7 +102,9 @@ describe('newcomer', { timeout: 240_000 }, () => {
 
   test('an approval shows characters that hide or reorder text', async () => {
     await page.press('Escape');
-    await page.evaluate(() => { location.hash = '#/chat'; });
+    await page.evaluate(() => {
+      location.hash = '#/chat';
+    });
     await page.find('heading', 'What should the agent do?');
     await send('write "x" to a\u202Egnp.txt');
     await page.until('dialog', () => document.querySelector('dialog.approval[open] .effects')?.textContent.includes('⟨U+202E⟩'));

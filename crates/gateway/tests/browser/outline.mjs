@@ -1,6 +1,20 @@
 // An accessibility tree as text that does not change from run to run.
 
-const SILENT = new Set(['none', 'generic', 'InlineTextBox', 'LineBreak', 'Section', 'ListMarker', 'paragraph', 'LabelText', 'StaticText', 'strong', 'emphasis', 'time', 'code']);
+const SILENT = new Set([
+  'none',
+  'generic',
+  'InlineTextBox',
+  'LineBreak',
+  'Section',
+  'ListMarker',
+  'paragraph',
+  'LabelText',
+  'StaticText',
+  'strong',
+  'emphasis',
+  'time',
+  'code',
+]);
 const CHANGING = [
   [/\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)?/g, 'INSTANT'],
   [/127\.0\.0\.1:\d+/g, 'HOST'],
@@ -24,7 +38,10 @@ export function outline(nodes, part = null) {
     if (!isSilent || isText) lines.push(`${'  '.repeat(depth)}${isText ? 'text' : role}${label(node)}${states(node)}`);
     for (const child of node.childIds ?? []) walk(byId.get(child), depth + (isSilent ? 0 : 1));
   };
-  walk(nodes.find((node) => (part ? node.role?.value === part.role && node.name?.value === part.name : !node.parentId)), 0);
+  walk(
+    nodes.find((node) => (part ? node.role?.value === part.role && node.name?.value === part.name : !node.parentId)),
+    0,
+  );
   return `${withoutEcho(lines).join('\n')}\n`;
 }
 
@@ -39,11 +56,15 @@ export function stable(text) {
 
 function states(node) {
   const shown = ['expanded', 'checked', 'selected', 'pressed', 'disabled', 'invalid', 'required', 'modal'];
-  const parts = (node.properties ?? []).filter(({ name, value }) => shown.includes(name) && value.value !== false && value.value !== 'false').map(({ name, value }) => (value.value === true || value.value === 'true' ? name : `${name}=${value.value}`));
+  const parts = (node.properties ?? [])
+    .filter(({ name, value }) => shown.includes(name) && value.value !== false && value.value !== 'false')
+    .map(({ name, value }) => (value.value === true || value.value === 'true' ? name : `${name}=${value.value}`));
   return parts.length ? ` [${parts.join(', ')}]` : '';
 }
 
 /** Text that only repeats the name of the line above says nothing new. */
 function withoutEcho(lines) {
-  return lines.filter((line, at) => !(line.trimStart().startsWith('text ') && at > 0 && lines[at - 1].includes(line.trimStart().slice(6, -1))));
+  return lines.filter(
+    (line, at) => !(line.trimStart().startsWith('text ') && at > 0 && lines[at - 1].includes(line.trimStart().slice(6, -1))),
+  );
 }

@@ -19,12 +19,16 @@ export class Page {
   async prepare({ width, height, dark }) {
     for (const domain of ['Page', 'Runtime', 'Network', 'Accessibility', 'Log', 'DOM']) await this.send(`${domain}.enable`);
     await this.send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: width < 600 });
-    const features = [{ name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' }, { name: 'prefers-reduced-motion', value: 'reduce' }];
+    const features = [
+      { name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' },
+      { name: 'prefers-reduced-motion', value: 'reduce' },
+    ];
     await this.send('Emulation.setEmulatedMedia', { features });
   }
 
   event(method, params) {
-    if (method === 'Runtime.exceptionThrown') this.errors.push(params.exceptionDetails.exception?.description ?? params.exceptionDetails.text);
+    if (method === 'Runtime.exceptionThrown')
+      this.errors.push(params.exceptionDetails.exception?.description ?? params.exceptionDetails.text);
     if (method === 'Log.entryAdded' && params.entry.source === 'security') this.errors.push(params.entry.text);
     if (method === 'Network.requestWillBeSent') this.requests.push(params.request.url);
     if (method === 'Network.loadingFinished') this.bytes = (this.bytes ?? 0) + params.encodedDataLength;
@@ -53,7 +57,12 @@ export class Page {
       const value = await this.evaluate(run, ...values).catch(() => false);
       if (value) return value;
       if (Date.now() > end) throw new Error(`no ${what} in ${PATIENCE / 1000} s; the page:\n${await this.tree().catch(() => '?')}`);
-      await this.evaluate(() => new Promise((done) => { setTimeout(done, 50); })).catch(() => {});
+      await this.evaluate(
+        () =>
+          new Promise((done) => {
+            setTimeout(done, 50);
+          }),
+      ).catch(() => {});
     }
   }
 
@@ -64,7 +73,12 @@ export class Page {
       const found = await this.query(role, name);
       if (found) return found;
       if (Date.now() > end) throw new Error(`no ${role} “${name}”; the page:\n${await this.tree()}`);
-      await this.evaluate(() => new Promise((done) => { setTimeout(done, 50); })).catch(() => {});
+      await this.evaluate(
+        () =>
+          new Promise((done) => {
+            setTimeout(done, 50);
+          }),
+      ).catch(() => {});
     }
   }
 

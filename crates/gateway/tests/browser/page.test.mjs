@@ -7,7 +7,20 @@ import { matchTree } from './golden.mjs';
 import { HaftServer } from './server.mjs';
 
 const MOST_BYTES = 150_000;
-const PLACES = ['chat', 'inbox', 'tools', 'agents', 'history', 'usage', 'changes', 'policy', 'automation', 'connections', 'doctor', 'settings'];
+const PLACES = [
+  'chat',
+  'inbox',
+  'tools',
+  'agents',
+  'history',
+  'usage',
+  'changes',
+  'policy',
+  'automation',
+  'connections',
+  'doctor',
+  'settings',
+];
 const EMPTY = ['inbox', 'history', 'usage', 'changes', 'automation'];
 let browser;
 let server;
@@ -15,12 +28,19 @@ let page;
 
 /** Goes to a place, and waits until it has loaded what it shows. */
 async function show(place, on = page) {
-  await on.evaluate((name) => { location.hash = `#/${name}`; }, place);
-  await on.until(`loaded ${place}`, (name) => {
-    const main = document.querySelector('main');
-    const isThere = name === 'chat' ? main.querySelector('.welcome') : main.querySelector('h1')?.textContent.toLowerCase().startsWith(name);
-    return isThere && !main.textContent.includes('Loading…');
+  await on.evaluate((name) => {
+    location.hash = `#/${name}`;
   }, place);
+  await on.until(
+    `loaded ${place}`,
+    (name) => {
+      const main = document.querySelector('main');
+      const isThere =
+        name === 'chat' ? main.querySelector('.welcome') : main.querySelector('h1')?.textContent.toLowerCase().startsWith(name);
+      return isThere && !main.textContent.includes('Loading…');
+    },
+    place,
+  );
 }
 
 describe('page', { timeout: 240_000 }, () => {
@@ -37,11 +57,19 @@ describe('page', { timeout: 240_000 }, () => {
   });
 
   test('what opening it loads is small, and nothing comes from elsewhere', async () => {
-    const sizes = await page.evaluate(() => performance.getEntriesByType('resource').filter((each) => !each.name.includes('/api/')).map((each) => each.decodedBodySize));
+    const sizes = await page.evaluate(() =>
+      performance
+        .getEntriesByType('resource')
+        .filter((each) => !each.name.includes('/api/'))
+        .map((each) => each.decodedBodySize),
+    );
     const own = await page.evaluate(() => performance.getEntriesByType('navigation')[0].decodedBodySize);
     const sum = sizes.reduce((total, size) => total + size, own);
     assert.ok(sum < MOST_BYTES, `${sum} bytes`);
-    assert.deepEqual(page.requests.filter((url) => !url.startsWith(server.url) && !url.startsWith('data:') && url !== 'about:blank'), []);
+    assert.deepEqual(
+      page.requests.filter((url) => !url.startsWith(server.url) && !url.startsWith('data:') && url !== 'about:blank'),
+      [],
+    );
   });
 
   test('the first screen', () => matchTree(page, 'first-screen'));
@@ -54,7 +82,9 @@ describe('page', { timeout: 240_000 }, () => {
   }
 
   test('the form and the explanation of a tool', async () => {
-    await page.evaluate(() => { location.hash = '#/tools/get_current_time'; });
+    await page.evaluate(() => {
+      location.hash = '#/tools/get_current_time';
+    });
     await page.find('tab', 'Explain');
     await matchTree(page, 'tool-form', { role: 'region', name: 'Tool' });
     await page.click('tab', 'Explain');
@@ -80,7 +110,10 @@ describe('page', { timeout: 240_000 }, () => {
       const { nodes } = await page.send('Accessibility.getFullAXTree');
       const roles = ['button', 'link', 'textbox', 'searchbox', 'checkbox', 'radio', 'combobox', 'tab', 'img', 'spinbutton'];
       const nameless = nodes.filter((node) => !node.ignored && roles.includes(node.role?.value) && !node.name?.value);
-      assert.deepEqual(nameless.map((node) => `${place}: ${node.role.value}`), []);
+      assert.deepEqual(
+        nameless.map((node) => `${place}: ${node.role.value}`),
+        [],
+      );
     }
   });
 
@@ -117,11 +150,17 @@ describe('page', { timeout: 240_000 }, () => {
     await page.until('end of the turn', () => document.querySelector('.tools-line') !== null);
     const other = await browser.page({ context: page.context });
     await other.goto(await page.evaluate(() => location.href));
-    await other.until('end of the turn', () => document.querySelector('haft-call') !== null && document.querySelector('.message.assistant') !== null);
+    await other.until(
+      'end of the turn',
+      () => document.querySelector('haft-call') !== null && document.querySelector('.message.assistant') !== null,
+    );
     await page.type('combobox', 'Message', 'what time is it?');
     await page.press('Enter');
     const texts = () => [...document.querySelectorAll('.message.user .bubble, .call-line .tool')].map((each) => each.textContent).join('|');
-    await page.until('second call', () => document.querySelectorAll('haft-call').length === 2 && document.querySelectorAll('.message.assistant').length >= 3);
+    await page.until(
+      'second call',
+      () => document.querySelectorAll('haft-call').length === 2 && document.querySelectorAll('.message.assistant').length >= 3,
+    );
     await other.until('second call', () => document.querySelectorAll('haft-call').length === 2);
     assert.equal(await other.evaluate(texts), await page.evaluate(texts));
   });
@@ -141,7 +180,10 @@ describe('page', { timeout: 240_000 }, () => {
 
   test('a restart of the server is shown, and survived', async () => {
     await server.stop();
-    await page.until('word on the connection', () => document.querySelector('.live').textContent.includes('reconnecting') || document.querySelector('input[type=password]'));
+    await page.until(
+      'word on the connection',
+      () => document.querySelector('.live').textContent.includes('reconnecting') || document.querySelector('input[type=password]'),
+    );
   });
 });
 
@@ -155,13 +197,27 @@ function weakContrasts() {
     const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
     return [r, g, b].map((part, at) => (part * a + below[at] * (255 - a)) / 255);
   };
-  const light = (color) => { const [r, g, b] = color.map((part) => part / 255).map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
-  const back = (element) => { if (!element) return rgb('Canvas'); const { backgroundColor } = getComputedStyle(element); return backgroundColor === 'rgba(0, 0, 0, 0)' ? back(element.parentElement) : rgb(backgroundColor, back(element.parentElement)); };
-  return [...document.querySelectorAll('haft-shell *')].filter((each) => [...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim()) && each.checkVisibility() && !each.closest('.visually-hidden, .skip, :disabled')).flatMap((each) => {
-    const [a, b] = [light(rgb(getComputedStyle(each).color)), light(back(each))].sort((x, y) => y - x);
-    const ratio = (a + 0.05) / (b + 0.05);
-    return ratio < 4.5 ? [`${each.tagName}.${each.className}: ${ratio.toFixed(2)}`] : [];
-  });
+  const light = (color) => {
+    const [r, g, b] = color.map((part) => part / 255).map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const back = (element) => {
+    if (!element) return rgb('Canvas');
+    const { backgroundColor } = getComputedStyle(element);
+    return backgroundColor === 'rgba(0, 0, 0, 0)' ? back(element.parentElement) : rgb(backgroundColor, back(element.parentElement));
+  };
+  return [...document.querySelectorAll('haft-shell *')]
+    .filter(
+      (each) =>
+        [...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim()) &&
+        each.checkVisibility() &&
+        !each.closest('.visually-hidden, .skip, :disabled'),
+    )
+    .flatMap((each) => {
+      const [a, b] = [light(rgb(getComputedStyle(each).color)), light(back(each))].sort((x, y) => y - x);
+      const ratio = (a + 0.05) / (b + 0.05);
+      return ratio < 4.5 ? [`${each.tagName}.${each.className}: ${ratio.toFixed(2)}`] : [];
+    });
 }
 
 /** Fills the shown conversation with calls. Runs in the page. */
@@ -169,11 +225,24 @@ async function manyCalls(count) {
   const { store } = await import('/store.js');
   const id = location.hash.split('/').at(-1);
   const transcript = store.transcripts.get(id);
-  const call = (at) => ({ id: `c${at}`, session: id, agent: 'main', tool: 'read_file', state: at % 50 === 7 ? 'error' : 'success', title: `src/file_${at}.rs`, outcome: '88 lines', message: 'File not found', duration_ms: at % 40, effects: [], images: [] });
+  const call = (at) => ({
+    id: `c${at}`,
+    session: id,
+    agent: 'main',
+    tool: 'read_file',
+    state: at % 50 === 7 ? 'error' : 'success',
+    title: `src/file_${at}.rs`,
+    outcome: '88 lines',
+    message: 'File not found',
+    duration_ms: at % 40,
+    effects: [],
+    images: [],
+  });
   const items = [];
   for (let at = 0; at < count; at += 1) {
     items.push({ id: `i${at}`, type: 'call', call: call(at) });
-    if (at % 3 === 0) items.push({ id: `a${at}`, type: 'assistant', text: 'Next file.', blocks: ['<p>The next file, with some words around it.</p>'] });
+    if (at % 3 === 0)
+      items.push({ id: `a${at}`, type: 'assistant', text: 'Next file.', blocks: ['<p>The next file, with some words around it.</p>'] });
   }
   items.push({ id: 'growing', type: 'assistant', text: '', blocks: [''], streaming: true });
   transcript.load({ items, before: null, seq: 0 });
@@ -192,6 +261,8 @@ async function scrollWhileStreaming(count) {
     const change = transcript.apply('text', { item: 'growing', delta: 'word ', blocks: [[0, `<p>${'word '.repeat(number)}</p>`]] }, 0);
     store.tell(`items:${id}`, { name: 'text', ...change });
     list.scrollTop += 400;
-    await new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); });
+    await new Promise((done) => {
+      requestAnimationFrame(() => setTimeout(done));
+    });
   }
 }

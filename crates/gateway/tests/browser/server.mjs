@@ -34,7 +34,13 @@ export class HaftServer {
     const program = process.env.HAFT_TEST_BINARY;
     if (!program) throw new Error('HAFT_TEST_BINARY names no program: run this through cargo test, or set it');
     const env = {
-      PATH: process.env.PATH, HOME: join(this.root, 'home'), XDG_CONFIG_HOME: join(this.root, 'config'), XDG_DATA_HOME: join(this.root, 'data'), TZ: 'UTC', LANG: 'C.UTF-8', NO_COLOR: '1',
+      PATH: process.env.PATH,
+      HOME: join(this.root, 'home'),
+      XDG_CONFIG_HOME: join(this.root, 'config'),
+      XDG_DATA_HOME: join(this.root, 'data'),
+      TZ: 'UTC',
+      LANG: 'C.UTF-8',
+      NO_COLOR: '1',
     };
     this.child = spawn(program, ['serve', ...flags], { cwd: this.workspace, env, stdio: ['ignore', 'pipe', 'pipe'] });
     this.output = '';
@@ -43,11 +49,17 @@ export class HaftServer {
       const read = (bytes) => {
         this.output += bytes;
         const link = /http:\/\/\S+#token=\S+/.exec(this.output)?.[0];
-        if (link) { clearTimeout(timer); resolve(link); }
+        if (link) {
+          clearTimeout(timer);
+          resolve(link);
+        }
       };
       this.child.stdout.on('data', read);
       this.child.stderr.on('data', read);
-      this.child.on('exit', (code) => { clearTimeout(timer); reject(new Error(`haft serve ended with ${code}: ${this.output}`)); });
+      this.child.on('exit', (code) => {
+        clearTimeout(timer);
+        reject(new Error(`haft serve ended with ${code}: ${this.output}`));
+      });
     });
     this.url = new URL(this.link).origin;
   }
@@ -55,7 +67,9 @@ export class HaftServer {
   /** Ends the server as Ctrl-C does. */
   async stop() {
     if (!this.child || this.child.exitCode !== null || this.child.signalCode !== null) return;
-    const ended = new Promise((resolve) => { this.child.once('exit', resolve); });
+    const ended = new Promise((resolve) => {
+      this.child.once('exit', resolve);
+    });
     this.child.kill('SIGINT');
     const timer = setTimeout(() => this.child.kill('SIGKILL'), 15_000);
     await ended;
@@ -75,6 +89,15 @@ export async function otherSite(answer) {
     response.writeHead(status, { 'content-type': type, ...headers });
     response.end(body);
   });
-  await new Promise((resolve) => { server.listen(0, '127.0.0.1', resolve); });
-  return { url: `http://127.0.0.1:${server.address().port}`, close: () => new Promise((resolve) => { server.close(resolve); server.closeAllConnections(); }) };
+  await new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return {
+    url: `http://127.0.0.1:${server.address().port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(resolve);
+        server.closeAllConnections();
+      }),
+  };
 }

@@ -52,7 +52,10 @@ test('older pages go in front without doubles', () => {
   const transcript = new Transcript();
   transcript.load({ items: [text('b')], before: 1, seq: 0 });
   transcript.prepend({ items: [text('a'), text('b')], before: null });
-  assert.deepEqual(transcript.items.map((item) => item.id), ['a', 'b']);
+  assert.deepEqual(
+    transcript.items.map((item) => item.id),
+    ['a', 'b'],
+  );
 });
 
 /** Stands for the browser's, and keeps what was opened. */
@@ -65,36 +68,58 @@ class FakeSource {
     this.url = url;
     FakeSource.opened.push(this);
   }
-  addEventListener(name, listener) { this.listeners.set(name, listener); }
-  close() { this.readyState = 2; }
-  say(name, data, id = '') { this.listeners.get(name)({ data: JSON.stringify(data), lastEventId: id }); }
+  addEventListener(name, listener) {
+    this.listeners.set(name, listener);
+  }
+  close() {
+    this.readyState = 2;
+  }
+  say(name, data, id = '') {
+    this.listeners.get(name)({ data: JSON.stringify(data), lastEventId: id });
+  }
 }
 
 test('a broken stream is opened again after the last event, and not after a revocation', async () => {
   globalThis.EventSource = FakeSource;
   const states = [];
   const received = [];
-  const stream = new EventStream({ after: 10, receive: (name, data, seq) => received.push([name, seq]), connected: (state) => states.push(state), check: async () => true });
+  const stream = new EventStream({
+    after: 10,
+    receive: (name, data, seq) => received.push([name, seq]),
+    connected: (state) => states.push(state),
+    check: async () => true,
+  });
   stream.open();
   assert.match(FakeSource.opened[0].url, /after=10$/);
   FakeSource.opened[0].say('hello', { seq: 10 });
   FakeSource.opened[0].say('text', { delta: 'x' }, '12');
   FakeSource.opened[0].listeners.get('text')({ data: 'not JSON', lastEventId: '13' });
   FakeSource.opened[0].onerror();
-  for (let round = 0; round < 100 && FakeSource.opened.length < 2; round += 1) await new Promise((done) => { setTimeout(done, 50); });
+  for (let round = 0; round < 100 && FakeSource.opened.length < 2; round += 1)
+    await new Promise((done) => {
+      setTimeout(done, 50);
+    });
   assert.equal(FakeSource.opened.length, 2);
   assert.match(FakeSource.opened[1].url, /after=12$/);
-  assert.deepEqual(received, [['hello', 0], ['text', 12]]);
+  assert.deepEqual(received, [
+    ['hello', 0],
+    ['text', 12],
+  ]);
   FakeSource.opened[1].say('hello', { seq: 12 });
   FakeSource.opened[1].say('bye', { reason: 'revoked' });
   FakeSource.opened[1].onerror();
-  await new Promise((done) => { setTimeout(done, 1000); });
+  await new Promise((done) => {
+    setTimeout(done, 1000);
+  });
   assert.equal(FakeSource.opened.length, 2);
   assert.deepEqual(states, ['connecting', 'live', 'connecting', 'connecting', 'live', 'ended']);
 });
 
 test('numbers have units, and an unknown price is not zero', () => {
-  assert.deepEqual([duration(0.4), duration(4), duration(950), duration(6200), duration(75_000), duration(7_300_000)], ['0.4 ms', '4 ms', '950 ms', '6.2 s', '1 min 15 s', '2 h 1 min']);
+  assert.deepEqual(
+    [duration(0.4), duration(4), duration(950), duration(6200), duration(75_000), duration(7_300_000)],
+    ['0.4 ms', '4 ms', '950 ms', '6.2 s', '1 min 15 s', '2 h 1 min'],
+  );
   assert.deepEqual([money(null), money(0), money(0.0021), money(1.2)], ['price unknown', '$0', '$0.0021', '$1.20']);
   assert.deepEqual([tokens(12), tokens(12_300), tokens(1_200_000)], ['12', '12.3k', '1.20M']);
 });
