@@ -89,15 +89,12 @@ impl CallView {
 
     /// Sets the result that a transcript has.
     pub(crate) fn set_stored_result(&mut self, text: &str, error_type: Option<&str>) {
-        match error_type {
-            Some(kind) => {
-                (self.state, self.error_type) = (state_of(kind), Some(kind.to_owned()));
-                self.set_failure(text);
-            }
-            None => {
-                self.state = CallState::Success;
-                self.set_success(text);
-            }
+        if let Some(kind) = error_type {
+            (self.state, self.error_type) = (state_of(kind), Some(kind.to_owned()));
+            self.set_failure(text);
+        } else {
+            self.state = CallState::Success;
+            self.set_success(text);
         }
     }
 

@@ -17,7 +17,7 @@ use tokio::time::{Instant, Sleep};
 const MOST: usize = 2_048;
 /// A connection over which nothing goes for this long is closed. Streams send a comment every 15 seconds, so this ends those whose other
 /// side does not read.
-const IDLE: Duration = Duration::from_secs(60);
+const IDLE: Duration = Duration::from_mins(1);
 /// Pause after an error of the listener, such as too many open files.
 const PAUSE: Duration = Duration::from_millis(100);
 

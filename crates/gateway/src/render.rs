@@ -9,6 +9,7 @@ mod highlight;
 mod markdown;
 
 use std::borrow::Cow;
+use std::fmt::Write;
 
 use haft_text::display;
 use haft_text::truncate::first_chars;
@@ -67,7 +68,8 @@ fn show_hidden(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {
     let mut shown = String::with_capacity(text.len() + 16);
     for ch in text.chars() {
         if is_shown(ch) {
-            shown.push_str(&format!("⟨U+{:04X}⟩", u32::from(ch)));
+            // Writing to a string does not fail.
+            let _ = write!(shown, "⟨U+{:04X}⟩", u32::from(ch));
         } else {
             shown.push(ch);
         }

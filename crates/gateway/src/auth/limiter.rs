@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// Wrong tokens in [`WINDOW`] after which others are told to wait. The right one always passes: else anybody on this machine could lock
 /// the user out, and 256 bits cannot be guessed at any speed.
 const MOST_FAILURES: u32 = 10;
-const WINDOW: Duration = Duration::from_secs(60);
+const WINDOW: Duration = Duration::from_mins(1);
 
 /// Counts wrong tokens.
 #[derive(Debug)]

@@ -41,7 +41,7 @@ impl TextStyle {
         if classes.is_empty() {
             html.push_str(&escape(&text));
         } else {
-            html.push_str(&format!("<span class=\"{}\">{}</span>", classes.join(" "), escape(&text)));
+            html.extend(["<span class=\"", &classes.join(" "), "\">", &escape(&text), "</span>"]);
         }
     }
 

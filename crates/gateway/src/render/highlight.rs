@@ -134,7 +134,7 @@ fn spans(text: &str, language: &str) -> String {
         let (class, length) = token(rest, language);
         let (now, later) = rest.split_at(length.max(1).min(rest.len()));
         match class {
-            Some(class) => html.push_str(&format!("<span class=\"hl-{class}\">{}</span>", escape(now))),
+            Some(class) => html.extend(["<span class=\"hl-", class, "\">", &escape(now), "</span>"]),
             None => html.push_str(&escape(now)),
         }
         rest = later;

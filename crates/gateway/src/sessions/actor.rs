@@ -26,7 +26,7 @@ const QUEUE: usize = 32;
 /// Sessions that may work or be open at once.
 const MOST_OPEN: usize = 64;
 /// A session that nobody writes to is closed after this time, unless a job of it runs.
-const IDLE: Duration = Duration::from_secs(600);
+const IDLE: Duration = Duration::from_mins(10);
 /// How long a session may take to close.
 const CLOSING: Duration = Duration::from_secs(10);
 /// How often text that grows is sent.
@@ -107,7 +107,7 @@ impl SessionHost {
 
     /// Cancels the turn that runs.
     pub(crate) fn cancel(&self, id: &str) -> bool {
-        let cancel = self.control(id).and_then(|control| control.cancel.clone());
+        let cancel = self.control(id).and_then(|control| control.cancel);
         cancel.inspect(CancellationToken::cancel).is_some()
     }
 

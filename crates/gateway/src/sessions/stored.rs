@@ -58,7 +58,7 @@ impl Transcript<'_> {
         let Some(entry) = LedgerEntry::read(&record.kind, &record.body) else { return };
         match entry {
             LedgerEntry::User { message } => self.user(record, &message),
-            LedgerEntry::Assistant { message, model, .. } => self.assistant(record, &message, model),
+            LedgerEntry::Assistant { message, model, .. } => self.assistant(record, &message, &model),
             LedgerEntry::Results { message } => self.results(record, &message),
             LedgerEntry::Summary { message, .. } => {
                 let text = text_of(&message);
@@ -82,27 +82,25 @@ impl Transcript<'_> {
         }
     }
 
-    fn assistant(&mut self, record: &MessageRecord, message: &Message, model: String) {
+    fn assistant(&mut self, record: &MessageRecord, message: &Message, model: &str) {
         let at = timestamp(record.created);
         for (part, block) in message.blocks.iter().enumerate() {
             match block {
                 Block::Text { text, .. } if !text.trim().is_empty() => {
                     let (text, blocks) = (text.clone(), render::blocks(text));
-                    let content = ItemContent::Assistant { text, blocks, at: at.clone(), model: Some(model.clone()), streaming: false };
+                    let content = ItemContent::Assistant { text, blocks, at: at.clone(), model: Some(model.to_owned()), streaming: false };
                     self.add(record, part, content);
                 }
                 Block::Thinking { text, .. } if !text.trim().is_empty() => {
                     self.add(record, part, ItemContent::Thinking { text: text.clone() });
                 }
                 Block::Call { id, name, arguments, .. } => {
-                    let call = match self.history.get(id) {
-                        Some(recorded) => CallView::recorded(recorded),
-                        None => {
-                            let mut call = CallView::begun(self.session, "", id, name, arguments);
-                            (call.state, call.started) = (CallState::Interrupted, at.clone());
-                            call
-                        }
+                    let unrecorded = || {
+                        let mut call = CallView::begun(self.session, "", id, name, arguments);
+                        (call.state, call.started) = (CallState::Interrupted, at.clone());
+                        call
                     };
+                    let call = self.history.get(id).map_or_else(unrecorded, CallView::recorded);
                     self.add(record, part, ItemContent::Call { call: Box::new(call) });
                 }
                 _ => {}
