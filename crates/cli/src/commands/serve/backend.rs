@@ -21,11 +21,14 @@ use crate::wire::{ServedParts, Wire, models};
 /// Configurations that are kept, by folder and agent.
 const MOST_WIRES: usize = 32;
 
+/// By folder and agent.
+type WireMap = HashMap<(Option<PathBuf>, Option<String>), Arc<Wire>>;
+
 pub(super) struct ServeBackend {
     pub(super) common: Common,
     pub(super) output: Output,
     pub(super) served: ServedParts,
-    wires: Mutex<HashMap<(Option<PathBuf>, Option<String>), Arc<Wire>>>,
+    wires: Mutex<WireMap>,
     started: SystemTime,
 }
 
@@ -67,8 +70,7 @@ impl ServeBackend {
     }
 
     // Entries come and go whole, so the map is consistent after a panic elsewhere.
-    #[allow(clippy::type_complexity, reason = "the type of one field")]
-    fn wires(&self) -> MutexGuard<'_, HashMap<(Option<PathBuf>, Option<String>), Arc<Wire>>> {
+    fn wires(&self) -> MutexGuard<'_, WireMap> {
         self.wires.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

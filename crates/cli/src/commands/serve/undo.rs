@@ -34,16 +34,16 @@ pub(super) async fn answer(backend: &ServeBackend, request: UndoRequest<'_>) -> 
         }
         UndoRequest::Call(id, later) => {
             let undone = undo_call(&wire, &log, &log.get(id).await?, later == LaterChanges::Overwrite).await??;
-            Ok(result(&undone.files, kept_to_json(&undone.kept), &undone.uncovered))
+            Ok(result(&undone.files, &kept_to_json(&undone.kept), &undone.uncovered))
         }
         UndoRequest::Session(id, later) => {
             let undone = undo_session(&wire, &log, id, later == LaterChanges::Overwrite).await?;
-            Ok(result(&undone.files, kept_to_json(&undone.kept), &undone.uncovered))
+            Ok(result(&undone.files, &kept_to_json(&undone.kept), &undone.uncovered))
         }
     }
 }
 
-fn result(files: &[std::path::PathBuf], kept: Value, uncovered: &[std::path::PathBuf]) -> Value {
+fn result(files: &[std::path::PathBuf], kept: &Value, uncovered: &[std::path::PathBuf]) -> Value {
     let skipped: Vec<Value> =
         uncovered.iter().map(|path| json!({ "path": path.to_string_lossy(), "reason": "its former state was not kept" })).collect();
     json!({ "restored": files.iter().map(|file| file.to_string_lossy()).collect::<Vec<_>>(), "kept": kept, "skipped": skipped })
