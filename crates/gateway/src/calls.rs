@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn ended_call_shows_its_outcome_safely() {
         let ok = ended(Ok(ToolOutput::text("<script>\u{1b}[31mred").with_details(json!({"exit_code": 0, "diff": "--- a\n+++ b\n+x"}))));
-        assert_eq!((ok.state, ok.outcome.as_deref(), ok.added), (CallState::Success, Some("exit 0 · 1 line"), Some(1)));
+        assert_eq!((ok.state, ok.outcome.as_deref(), ok.added), (CallState::Success, Some("exit 0 · <script>\\u{1b}[31mred"), Some(1)));
         assert_eq!(ok.result_html.as_deref(), Some("<pre>&lt;script&gt;<span class=\"ansi-31\">red</span></pre>"));
         assert!(!ok.title.contains('\u{202e}') && !ok.arguments_html.contains('\u{202e}'));
         let svg = ended(Ok(ToolOutput::default().with_image("image/svg+xml", b"<svg onload=x>".to_vec()).with_image("image/png", vec![1])));
