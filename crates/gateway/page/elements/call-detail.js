@@ -42,9 +42,11 @@ function input(call) {
   return h('pre.output', JSON.stringify(call.arguments, null, 2));
 }
 
-function decision(call) {
-  if (!call.decision) return h('p.muted', 'Not decided yet.');
-  return h('div.stack', h('div.row', h('strong', 'Decision'), verdictBadge(call.decision.verdict)), traceList(call.decision.trace));
+/** The recorded decision; until the call is recorded, what the policy says of it now. */
+async function decision(call) {
+  if (!call.decision && isOpen(call)) return h('p.muted', 'Not decided yet.');
+  const said = call.decision ?? (await api.post(api.tool(call.tool, '/explain'), { agent: call.agent, arguments: call.arguments ?? {} }));
+  return h('div.stack', h('div.row', h('strong', 'Decision'), verdictBadge(said.verdict)), traceList(said.trace));
 }
 
 function actions(call) {

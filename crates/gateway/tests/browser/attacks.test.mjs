@@ -26,7 +26,7 @@ let page;
 const seen = [];
 const sessionCount = () => page.evaluate(async () => (await (await fetch('/api/sessions?workspace=all')).json()).sessions.length);
 
-describe('attacks', { timeout: 240_000 }, () => {
+describe('attacks', { timeout: 600_000 }, () => {
   before(async () => {
     site = await otherSite((request) => {
       seen.push(request.url);

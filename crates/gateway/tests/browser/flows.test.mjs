@@ -38,7 +38,7 @@ const states = () =>
   );
 const answer = () => page.evaluate(() => [...document.querySelectorAll('.message.assistant')].at(-1).textContent);
 
-describe('flows', { timeout: 240_000 }, () => {
+describe('flows', { timeout: 600_000 }, () => {
   before(async () => {
     site = await otherSite(() => ({ type: 'application/json', body: '{"url": "/get", "headers": {"accept": "*/*"}}' }));
     server = await HaftServer.start({

@@ -24,7 +24,7 @@ const send = async (text) => {
   await page.press('Enter');
 };
 
-describe('newcomer', { timeout: 240_000 }, () => {
+describe('newcomer', { timeout: 600_000 }, () => {
   before(async () => {
     server = await HaftServer.start({
       files: { 'README.md': '# Hello\n' },

@@ -2,7 +2,7 @@
 
 import { outline } from './outline.mjs';
 
-const PATIENCE = 20_000;
+const PATIENCE = 60_000;
 const KEYS = { Enter: 13, Escape: 27, Tab: 9, ArrowDown: 40, ArrowUp: 38, ' ': 32 };
 
 export class Page {
