@@ -103,6 +103,7 @@ describe('flows', { timeout: 600_000 }, () => {
     assert.match((await states()).read_file, /^(✗ failed|⊘ denied)/);
     await page.until('reason in the card', () => document.querySelector('haft-call .call-error')?.textContent.includes('outside'));
     await page.find('button', 'Why was it denied?');
+    await page.until('what to change', () => document.querySelector('haft-call .to-change') !== null);
     await matchTree(page, 'flow-4-5', CONVERSATION);
   });
 
