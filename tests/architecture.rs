@@ -33,12 +33,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("compat", &["contract", "text"]),
     ("testkit", &["contract", "text"]),
     ("mcp", &["contract", "engine", "pattern", "text"]),
+    ("gateway", &["agent", "contract", "engine", "provider", "store", "text", "tui"]),
     ("tui", &["agent", "contract", "engine", "patch", "policy", "provider", "redact", "store", "text"]),
     (
         "cli",
         &[
-            "agent", "builtin", "config", "contract", "engine", "host", "jobs", "mcp", "memory", "patch", "pattern", "plugins", "policy",
-            "prompts", "provider", "redact", "sandbox", "store", "text", "tui",
+            "agent", "builtin", "config", "contract", "engine", "gateway", "host", "jobs", "mcp", "memory", "patch", "pattern", "plugins",
+            "policy", "prompts", "provider", "redact", "sandbox", "store", "text", "tui",
         ],
     ),
     ("haft", &["builtin", "compat", "contract", "engine", "host", "jobs", "macros", "policy", "sandbox", "store"]),

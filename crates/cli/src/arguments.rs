@@ -7,6 +7,7 @@ mod mcp_servers;
 mod memory;
 mod past;
 mod plugins;
+mod serve;
 mod sessions;
 pub(crate) mod shortcut;
 mod skills;
@@ -26,6 +27,7 @@ pub(crate) use self::mcp_servers::{AddServerArgs, LoginArgs, ServersCommand};
 pub(crate) use self::memory::MemoryCommand;
 pub(crate) use self::past::{HistoryArgs, PruneArgs, QuarantineCommand, UndoArgs};
 pub(crate) use self::plugins::{AddPluginArgs, PluginsCommand};
+pub(crate) use self::serve::ServeArgs;
 pub(crate) use self::sessions::SessionsCommand;
 pub(crate) use self::skills::SkillsCommand;
 use crate::failure::Failure;
@@ -155,6 +157,9 @@ pub(crate) enum CliCommand {
     /// Offer the tools to an MCP client, such as an editor; use the tools of MCP servers
     #[command(long_about = help::MCP, after_long_help = help::MCP_EXAMPLES, disable_help_subcommand = true)]
     Mcp(McpArgs),
+    /// Serve a page and an HTTP API: chat, approve, watch and search on this machine
+    #[command(long_about = help::SERVE, after_long_help = help::SERVE_EXAMPLES)]
+    Serve(ServeArgs),
     /// Add, search, list, remove and check notes that outlast a conversation
     #[command(long_about = help::MEMORY, after_long_help = help::MEMORY_EXAMPLES, disable_help_subcommand = true)]
     Memory {
@@ -278,6 +283,9 @@ pub(crate) struct RunArgs {
     /// Print JSON that fits the JSON Schema in this file, and nothing else
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: Option<PathBuf>,
+    /// Run the turn in a server that `haft serve` started; without a value, in the one that runs for you
+    #[arg(long, value_name = "URL", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["schema", "max_rounds"])]
+    pub(crate) server: Option<String>,
 }
 
 #[derive(Debug, Default, Args)]

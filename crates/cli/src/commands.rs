@@ -18,6 +18,7 @@ mod policy;
 mod prune;
 mod quarantine;
 mod run;
+mod serve;
 mod sessions;
 mod skills;
 mod tools;
@@ -43,6 +44,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         CliCommand::Explain(request) => explain::run(common, request),
         CliCommand::Tools(request) => tools::run(&common, &request, &output()),
         CliCommand::Agents { command } => agents::run(&common, &command, &output()),
+        CliCommand::Serve(request) => serve::run(&common, &request, &output()),
         CliCommand::Sessions { command } => sessions::run(&common, &command, &output()),
         CliCommand::Skills { command } => skills::run(&common, &command, &output()),
         CliCommand::Plugins { command } => plugins::run(&common, &command, &output()),

@@ -37,7 +37,7 @@ pub(crate) struct ConversationStart<'a> {
 /// Opens a conversation, and prints what had to be repaired.
 pub(crate) async fn open(wire: &Arc<Wire>, start: ConversationStart<'_>, watcher: Arc<dyn TurnWatcher>) -> Result<Conversation, Failure> {
     let ChosenModel { provider, reason } = models::choose(&wire.settings, start.model).await?;
-    let store = wire::store(&wire.settings.data_folder)?;
+    let store = wire.conversation_store()?;
     let jobs = wire.recorded_jobs(&store)();
     let (sessions, log): (Arc<dyn SessionStore>, Arc<dyn CallLog>) = (Arc::new(store.sessions()), Arc::clone(&store) as _);
     wire.repair_interrupted(&log).await;

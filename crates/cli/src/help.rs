@@ -389,3 +389,15 @@ Examples:
   haft mcp trust files                                                     show what has changed, and approve it
   haft mcp login hub                                                       sign in to it in a browser
   haft mcp remove files";
+
+pub(crate) const SERVE: &str = "\
+Serves a page and an HTTP API on this machine: chat with agents, watch every call, answer approvals, look at tools, policy and history. \
+Sessions run in the server and continue when the page is closed. The link that is printed signs a browser in, once; every other request \
+needs a token. Questions about calls are asked on the page and at this terminal, and the first answer counts. Ctrl-C cancels what runs and \
+ends the server.";
+
+pub(crate) const SERVE_EXAMPLES: &str = "\
+Examples:
+  haft serve
+  haft serve --listen 127.0.0.1:0
+  haft serve --workspace ~/project --access read-only";

@@ -44,6 +44,7 @@ use haft_config::Loaded;
 use haft_contract::ports::Services;
 use haft_contract::{Plan, ToolSource};
 use haft_engine::{CallLimits, Engine, EngineBuilder, Event, EventSink, Registry, Session, SessionBuilder};
+use haft_gateway::PageApprovals;
 use haft_host::LocalHost;
 use haft_mcp::client::McpServers;
 use haft_memory::MemoryService;
@@ -173,6 +174,15 @@ pub(crate) struct Wire {
     pub(crate) prompts: Arc<Prompts>,
     pub(crate) mcp: Arc<McpServers>,
     memory: OnceLock<Arc<MemoryService>>,
+    /// What conversations of `haft serve` share.
+    served: Option<ServedParts>,
+}
+
+/// What conversations of one server share: the questions that its pages answer, and the database.
+#[derive(Clone)]
+pub(crate) struct ServedParts {
+    pub(crate) approvals: PageApprovals,
+    pub(crate) store: Arc<SqliteCallLog>,
 }
 
 impl Wire {
@@ -194,7 +204,7 @@ impl Wire {
     fn with_settings(settings: Settings, registry: Arc<Registry>) -> Result<Self, Failure> {
         let policy = policy::policy(&settings.config, &settings.provenance, &registry, Vec::new())?;
         let prompts = Arc::new(Prompts::new(&settings, &policy, &registry));
-        let mut wire = Self { settings, registry, policy, prompts, mcp: Arc::default(), memory: OnceLock::new() };
+        let mut wire = Self { settings, registry, policy, prompts, mcp: Arc::default(), memory: OnceLock::new(), served: None };
         wire.mcp = wire.configured_servers()?;
         let display = wire.settings.config.display;
         configure_display(display.todos, display.usage);
@@ -207,7 +217,22 @@ impl Wire {
         let settings = self.settings.clone();
         let policy = policy::policy(&settings.config, &settings.provenance, &self.registry, rules)?;
         let prompts = Arc::new(Prompts::new(&settings, &policy, &self.registry));
-        Ok(Self { settings, registry: Arc::clone(&self.registry), policy, prompts, mcp: Arc::clone(&self.mcp), memory: OnceLock::new() })
+        let (registry, mcp, served) = (Arc::clone(&self.registry), Arc::clone(&self.mcp), self.served.clone());
+        Ok(Self { settings, registry, policy, prompts, mcp, memory: OnceLock::new(), served })
+    }
+
+    /// The same, for the conversations of a server.
+    pub(crate) fn serving(mut self, parts: &ServedParts) -> Self {
+        self.served = Some(parts.clone());
+        self
+    }
+
+    /// The database of conversations: the server's, or one of their own.
+    pub(crate) fn conversation_store(&self) -> Result<Arc<SqliteCallLog>, Failure> {
+        match &self.served {
+            Some(served) => Ok(Arc::clone(&served.store)),
+            None => store(&self.settings.data_folder),
+        }
     }
 
     /// The part of the model's window that descriptions of tools may take, in percent.

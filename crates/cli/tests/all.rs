@@ -33,6 +33,7 @@ mod suite {
     mod faults;
     mod flags;
     mod flows;
+    mod gateway;
     mod git_attacks;
     mod harness;
     mod help;

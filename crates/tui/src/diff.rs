@@ -3,7 +3,7 @@
 use crate::output::{CYAN, DIM, GOOD, PLAIN, RED, STRONG};
 
 /// Lines added and removed.
-pub(crate) fn counts(diff: &str) -> (u64, u64) {
+pub fn counts(diff: &str) -> (u64, u64) {
     let of = |mark: char, head: &str| diff.lines().filter(|line| line.starts_with(mark) && !line.starts_with(head)).count() as u64;
     (of('+', "+++ "), of('-', "--- "))
 }

@@ -1,11 +1,11 @@
 //! `haft agents`: lists, shows and edits agents.
 
-mod draft;
+pub(crate) mod draft;
 mod edit;
 mod flags;
 mod lists;
 pub(crate) mod prompt;
-mod show;
+pub(crate) mod show;
 mod system_prompt;
 
 use std::sync::Arc;
@@ -37,17 +37,17 @@ pub(crate) fn run(common: &Common, command: &AgentsCommand, output: &Output) -> 
 }
 
 /// An agent with its settings and tools.
-struct AgentView<'a> {
-    name: &'a str,
+pub(crate) struct AgentView<'a> {
+    pub(crate) name: &'a str,
     /// Its own model, or else the one for all.
     model: Option<&'a Setting>,
     prompt: Option<&'a Setting>,
     session: Session,
-    tools: Vec<ListedTool>,
+    pub(crate) tools: Vec<ListedTool>,
 }
 
 impl<'a> AgentView<'a> {
-    fn new(wire: &'a Wire, name: &'a str) -> Result<Self, Failure> {
+    pub(crate) fn new(wire: &'a Wire, name: &'a str) -> Result<Self, Failure> {
         let set = |path: &[&str]| wire.settings.provenance.get_at(path).filter(|setting| setting.value.as_text().is_some());
         let model = set(&["agents", name, "model"]).or_else(|| set(&["model"]));
         // The lists of its model's provider apply as well.
@@ -101,7 +101,7 @@ fn list(wire: &Wire, output: &Output) -> Result<Exit, Failure> {
     output.show(|| agents.iter().map(summary_json).collect::<Vec<_>>(), || table.render(output.width))
 }
 
-fn summary_json(agent: &AgentView<'_>) -> serde_json::Value {
+pub(crate) fn summary_json(agent: &AgentView<'_>) -> serde_json::Value {
     json!({
         "name": agent.name,
         "model": agent.model.and_then(text),

@@ -25,9 +25,8 @@ use crate::wire::{self, MemoryFollower, UserPrompts, Wire};
 pub(crate) fn run(common: &Common, request: &ChatArgs, output: &Output) -> Result<Exit, Failure> {
     let (workspace, data_folder) = (wire::workspace(common)?, wire::data_folder()?);
     let configure = |options: &ChatOptions| {
-        let wire = Arc::new(Wire::new(&common.with(options)?, output)?);
-        let (output, follower) = (output.clone(), wire.follow_memory());
-        Ok(Box::new(Backend { wire, output, has_warned: AtomicBool::new(false), _follower: follower }) as Box<dyn ChatBackend>)
+        let wire = Wire::new(&common.with(options)?, output)?;
+        Ok(Box::new(Backend::new(Arc::new(wire), output)) as Box<dyn ChatBackend>)
     };
     let request = ChatRequest {
         prompt: request.prompt.clone(),
@@ -43,12 +42,20 @@ pub(crate) fn run(common: &Common, request: &ChatArgs, output: &Output) -> Resul
     })
 }
 
-struct Backend {
+/// What a conversation needs of this program, with one configuration.
+pub(crate) struct Backend {
     wire: Arc<Wire>,
     output: Output,
     /// Whether problems of command files were printed.
     has_warned: AtomicBool,
     _follower: Option<MemoryFollower>,
+}
+
+impl Backend {
+    pub(crate) fn new(wire: Arc<Wire>, output: &Output) -> Self {
+        let follower = wire.follow_memory();
+        Self { wire, output: output.clone(), has_warned: AtomicBool::new(false), _follower: follower }
+    }
 }
 
 impl ChatBackend for Backend {

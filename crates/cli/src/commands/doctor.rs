@@ -70,6 +70,11 @@ pub(crate) fn run(common: &Common, request: DoctorArgs, output: &Output) -> Resu
     Ok(if broken { Exit::Failed } else { Exit::Success })
 }
 
+/// Every check as JSON.
+pub(crate) async fn report(common: &Common, output: &Output) -> Value {
+    all(common, output).await.iter().map(to_json).collect()
+}
+
 async fn all(common: &Common, output: &Output) -> Vec<DoctorCheck> {
     let mut checks = Vec::new();
     match wire::registry_in(common.workspace.as_deref()) {

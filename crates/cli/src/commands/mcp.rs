@@ -4,7 +4,7 @@ mod add;
 mod client_files;
 mod install;
 mod json_edit;
-mod list;
+pub(crate) mod list;
 mod login;
 mod remove;
 mod serve;

@@ -1,6 +1,6 @@
 //! `haft policy`: tests a policy with cases, or with recorded calls.
 
-mod simulate;
+pub(crate) mod simulate;
 mod test;
 
 pub(crate) use self::simulate::decide_again;

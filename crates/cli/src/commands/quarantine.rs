@@ -14,7 +14,7 @@ use crate::text_builder::TextBuilder;
 use crate::wire;
 
 /// Bytes of a file that are shown.
-const MAX_SHOWN: u64 = 64 << 10;
+pub(crate) const MAX_SHOWN: u64 = 64 << 10;
 
 pub(crate) fn run(command: Option<&QuarantineCommand>, output: &Output) -> Result<Exit, Failure> {
     let quarantine = Quarantine::new(wire::data_folder()?.join(wire::QUARANTINE));
@@ -27,7 +27,7 @@ pub(crate) fn run(command: Option<&QuarantineCommand>, output: &Output) -> Resul
     }
 }
 
-fn find(quarantine: &Quarantine, id: &str) -> Result<QuarantineRecord, Failure> {
+pub(crate) fn find(quarantine: &Quarantine, id: &str) -> Result<QuarantineRecord, Failure> {
     quarantine.find(id).ok_or_else(|| {
         let id = display::escape_line(id);
         Failure::failed("not_found", format!("there is no single entry '{id}' in quarantine")).help("`haft quarantine` lists them")
@@ -106,7 +106,7 @@ fn remove(quarantine: &Quarantine, records: &[QuarantineRecord], output: &Output
         .show(|| json!({ "removed": ids }), || format!("removed: {}\n", if ids.is_empty() { "nothing".to_owned() } else { ids.join(" ") }))
 }
 
-fn to_json(record: &QuarantineRecord) -> Value {
+pub(crate) fn to_json(record: &QuarantineRecord) -> Value {
     json!({
         "id": record.id,
         "path": record.path.to_string_lossy(),

@@ -1,6 +1,7 @@
 //! `haft run`: one turn of a conversation.
 
 mod schema;
+mod server;
 
 use std::io::Read;
 use std::sync::Arc;
@@ -26,6 +27,9 @@ const MOST_BYTES: u64 = 4 * 1024 * 1024;
 
 pub(crate) fn run(common: &Common, request: &RunArgs, output: &Output) -> Result<Exit, Failure> {
     let prompt = prompt(request)?;
+    if let Some(named) = &request.server {
+        return server::run(request, named, &prompt, output);
+    }
     let schema = request.schema.as_deref().map(schema::read).transpose()?;
     let wire = Arc::new(Wire::new(common, output)?);
     block_on(async {

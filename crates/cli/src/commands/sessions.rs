@@ -59,8 +59,15 @@ fn resume(common: &Common, id: &str, prompt: Option<&str>, output: &Output) -> R
         return chat::run(common, &ChatArgs { resume: Some(session.id), ..ChatArgs::default() }, output);
     };
     let common = common.with(&common.chat_options().for_session(&session))?;
-    let request =
-        RunArgs { prompt: prompt.to_owned(), model: None, session: Some(session.id), files: Vec::new(), max_rounds: None, schema: None };
+    let request = RunArgs {
+        prompt: prompt.to_owned(),
+        model: None,
+        session: Some(session.id),
+        files: Vec::new(),
+        max_rounds: None,
+        schema: None,
+        server: None,
+    };
     super::run::run(&common, &request, output)
 }
 

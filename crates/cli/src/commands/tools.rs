@@ -44,13 +44,13 @@ pub(crate) fn show(wire: &Wire, request: &ToolsArgs, output: &Output) -> Result<
 }
 
 /// A tool, and whether the agent is offered it.
-pub(super) struct ListedTool {
-    pub(super) entry: Arc<ToolEntry>,
-    pub(super) dialect: Dialect,
-    pub(super) decision: Decision,
+pub(crate) struct ListedTool {
+    pub(crate) entry: Arc<ToolEntry>,
+    pub(crate) dialect: Dialect,
+    pub(crate) decision: Decision,
 }
 
-fn find(wire: &Wire, name: &str) -> Result<Arc<ToolEntry>, Failure> {
+pub(crate) fn find(wire: &Wire, name: &str) -> Result<Arc<ToolEntry>, Failure> {
     wire.registry.get(name).ok_or_else(|| {
         let failure = Failure::failed("tool_not_found", format!("there is no tool '{name}'"));
         match wire.registry.nearest(name).as_slice() {
@@ -61,10 +61,10 @@ fn find(wire: &Wire, name: &str) -> Result<Arc<ToolEntry>, Failure> {
 }
 
 impl ListedTool {
-    pub(super) fn definition(&self) -> &ToolDefinition {
+    pub(crate) fn definition(&self) -> &ToolDefinition {
         self.entry.definition()
     }
-    pub(super) fn is_offered(&self) -> bool {
+    pub(crate) fn is_offered(&self) -> bool {
         self.decision.verdict != Verdict::Deny
     }
     /// Why it is not offered.
@@ -73,7 +73,7 @@ impl ListedTool {
         let what = format!("removed by {}", removed_by(entry));
         Some(short_source(entry).map_or_else(|| what.clone(), |source| format!("{what}, {source}")))
     }
-    fn to_json(&self, with_availability: bool) -> Value {
+    pub(crate) fn to_json(&self, with_availability: bool) -> Value {
         let (mut value, shown) = (json!(self.definition()), self.definition().in_dialect(self.dialect));
         (value["name"], value["description"], value["parameters"]) = (json!(shown.name), json!(shown.description), json!(shown.parameters));
         if self.dialect != Dialect::Haft {

@@ -58,7 +58,7 @@ async fn newest_of(log: &Arc<dyn CallLog>, session: &str) -> Result<Option<CallR
     Ok(log.list(filter).await?.pop())
 }
 
-async fn undo_session(wire: &Wire, log: &Arc<dyn CallLog>, session: &str, force: bool) -> Result<UndoneSession, Failure> {
+pub(crate) async fn undo_session(wire: &Wire, log: &Arc<dyn CallLog>, session: &str, force: bool) -> Result<UndoneSession, Failure> {
     let call = newest_of(log, session).await?.ok_or_else(|| UndoError::NothingIn(session.to_owned()))?;
     let setup = wire.restoring(folder_of(&call, wire), Arc::clone(log))?;
     Ok(setup.engine.undo_session(session, &**setup.session.host(), force).await?)
@@ -216,6 +216,6 @@ fn files_to_json(files: &[PathBuf]) -> Value {
     files.iter().map(|file| file.to_string_lossy()).collect()
 }
 
-fn kept_to_json(kept: &[OverwrittenCopy]) -> Value {
+pub(crate) fn kept_to_json(kept: &[OverwrittenCopy]) -> Value {
     kept.iter().map(|kept| json!({ "path": kept.path.to_string_lossy(), "copy": kept.copy.to_string_lossy() })).collect()
 }

@@ -12,6 +12,7 @@ mod setup;
 use std::sync::Arc;
 
 use haft_agent::{DemoModel, HttpProvider, Provider};
+use haft_provider::Model;
 
 pub(crate) use self::embeddings::ProviderEmbedder;
 pub(crate) use self::key::KeySource;
@@ -127,6 +128,13 @@ async fn by_name(settings: &Settings, name: &str) -> Result<Arc<dyn Provider>, F
     let setup = ProviderSetup::new(settings, provider)?;
     let model = model(settings, &setup, name);
     Ok(Arc::new(HttpProvider::new(model, setup.endpoint().await?, setup.client()?)))
+}
+
+/// A model of a provider, to see what its form of a tool is.
+pub(crate) fn example(settings: &Settings, provider: &str) -> Result<Model, Failure> {
+    let setup = ProviderSetup::new(settings, provider)?;
+    let name = KNOWN.iter().find(|known| known.name == provider).map_or("model", |known| known.default_model);
+    Ok(model(settings, &setup, name))
 }
 
 /// Checks the form of a model name, and its provider.

@@ -98,13 +98,13 @@ impl Wire {
         let config = &self.settings.config;
         let loops = config.guards.loops.map(|limits| LoopLimits { note: limits.note, block: limits.block, stop: limits.stop });
         let mut session = self.deciding_session(host, agent).taint(config.guards.taint).loop_limits(loops);
-        if prompts == UserPrompts::Allowed && Terminal::is_there() {
-            let terminal = Terminal::standard();
-            let permissions = PermissionBroker::new();
-            permissions.bind(Arc::new(TerminalPermissions::new(Arc::clone(&terminal))));
-            let rules = RuleFile::new(&self.settings);
-            let approver = TerminalApprover::new(terminal, rules.file().map(Path::to_owned));
-            session = session.permissions(permissions).rule_store(Arc::new(rules));
+        if let Some((approver, rules)) = self.approver(prompts) {
+            if Terminal::is_there() {
+                let permissions = PermissionBroker::new();
+                permissions.bind(Arc::new(TerminalPermissions::new(Terminal::standard())));
+                session = session.permissions(permissions);
+            }
+            session = session.rule_store(Arc::new(rules));
             let approver = LabellingApprover { approver, label: label.map(str::to_owned) };
             session = match watcher {
                 Some(watcher) => session.approver(Arc::new(ReportingApprover::new(approver, Arc::clone(watcher)))),
@@ -120,6 +120,19 @@ impl Wire {
 }
 
 impl Wire {
+    /// Who approves: the terminal, the pages of a server, or both; and where rules are saved.
+    fn approver(&self, prompts: UserPrompts) -> Option<(Arc<dyn Approver>, RuleFile)> {
+        let rules = RuleFile::new(&self.settings);
+        let file = rules.file().map(Path::to_owned);
+        let terminal = || Arc::new(TerminalApprover::new(Terminal::standard(), file)) as Arc<dyn Approver>;
+        let terminal = (prompts == UserPrompts::Allowed && Terminal::is_there()).then(terminal);
+        let approver = match &self.served {
+            Some(served) if prompts == UserPrompts::Allowed => Some(served.approvals.approver(terminal)),
+            _ => terminal,
+        };
+        approver.map(|approver| (approver, rules))
+    }
+
     /// A session with another caller, or with a sub-agent that this caller starts.
     pub(super) fn session_as_if(
         &self,
@@ -135,12 +148,12 @@ impl Wire {
 }
 
 /// Names the sub-agent that asks.
-struct LabellingApprover<A> {
-    approver: A,
+struct LabellingApprover {
+    approver: Arc<dyn Approver>,
     label: Option<String>,
 }
 
-impl<A: Approver> Approver for LabellingApprover<A> {
+impl Approver for LabellingApprover {
     fn ask(&self, mut request: ApprovalRequest) -> BoxFuture<'_, ApprovalAnswer> {
         if let Some(label) = &self.label {
             request.reason = format!("the sub-agent '{label}' asks: {}", request.reason);

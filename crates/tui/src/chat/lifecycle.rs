@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::output::warn;
 
 /// Begins a conversation, or resumes one. The named model is stored as the session's model.
-pub(super) async fn open_conversation(
+pub async fn open_conversation(
     backend: &dyn ChatBackend,
     named: Option<&str>,
     session: Option<&SessionRecord>,
@@ -55,7 +55,7 @@ async fn usable_model<'m>(backend: &dyn ChatBackend, stored: &'m str) -> Option<
 }
 
 /// Releases the session, and deletes it if it has no messages.
-pub(super) async fn close_conversation(conversation: Conversation) -> Result<(), Failure> {
+pub async fn close_conversation(conversation: Conversation) -> Result<(), Failure> {
     conversation.finish().await;
     let Conversation { runner, record, sessions, .. } = conversation;
     let is_empty = runner.messages.is_empty() && record.messages == 0;

@@ -14,7 +14,7 @@ const MOST_BYTES: u64 = 1 << 20;
 const CONTEXT: usize = 1;
 
 /// The diff of a call that writes one file, or the patch that it applies. `None` if that is not known before it runs.
-pub(super) fn proposed_change(request: &ApprovalRequest) -> Option<String> {
+pub fn proposed_change(request: &ApprovalRequest) -> Option<String> {
     let arguments = &request.arguments;
     let text = |name: &str| arguments[name].as_str();
     if let Some(patch) = text("input").filter(|patch| patch.trim_start().starts_with("*** Begin Patch")) {

@@ -18,8 +18,10 @@ use haft_agent::{EndReason, TurnEnd, TurnEvent, TurnWatcher};
 use haft_contract::ToolResult;
 use haft_text::display;
 
+pub use self::call::subject as call_subject;
 use self::call::{FinishedCall, RunningCall};
 use self::live::{Ticker, WaitState};
+pub use self::outcome::facts as outcome_facts;
 use self::status::sentence;
 pub(crate) use self::status::short;
 use self::style::TurnStyle;

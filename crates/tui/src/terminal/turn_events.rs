@@ -92,7 +92,8 @@ impl Drop for ApprovalEvents<'_> {
     }
 }
 
-fn answer_name(answer: &ApprovalAnswer) -> &'static str {
+/// The word of an answer in events.
+pub fn answer_name(answer: &ApprovalAnswer) -> &'static str {
     match answer {
         ApprovalAnswer::Once => "once",
         ApprovalAnswer::Session => "session",

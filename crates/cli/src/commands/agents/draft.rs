@@ -13,7 +13,7 @@ use crate::output::Output;
 use crate::wire::{self, Wire};
 
 /// Changes of one agent's table.
-pub(super) struct AgentDraft<'a> {
+pub(crate) struct AgentDraft<'a> {
     common: &'a Common,
     output: &'a Output,
     agent: &'a str,
@@ -34,7 +34,7 @@ struct DraftState {
 
 impl<'a> AgentDraft<'a> {
     /// The file as it is.
-    pub(super) fn begin(common: &'a Common, output: &'a Output, agent: &'a str) -> Result<Self, Failure> {
+    pub(crate) fn begin(common: &'a Common, output: &'a Output, agent: &'a str) -> Result<Self, Failure> {
         let (workspace, registry) = (wire::workspace(common)?, wire::registry_in(common.workspace.as_deref())?);
         let wire = Wire::with_registry(Arc::clone(&registry), common, output)?;
         let loaded = wire::check(common, &workspace, &registry);
@@ -44,30 +44,30 @@ impl<'a> AgentDraft<'a> {
         Ok(Self { common, output, agent, workspace, registry, file, own, edits: Vec::new(), now })
     }
 
-    pub(super) fn agent(&self) -> &str {
+    pub(crate) fn agent(&self) -> &str {
         self.agent
     }
-    pub(super) fn file(&self) -> &Path {
+    pub(crate) fn file(&self) -> &Path {
         &self.file
     }
-    pub(super) fn wire(&self) -> &Wire {
+    pub(crate) fn wire(&self) -> &Wire {
         &self.now.wire
     }
-    pub(super) fn loaded(&self) -> &Loaded {
+    pub(crate) fn loaded(&self) -> &Loaded {
         &self.now.loaded
     }
-    pub(super) fn view(&self) -> Result<AgentView<'_>, Failure> {
+    pub(crate) fn view(&self) -> Result<AgentView<'_>, Failure> {
         AgentView::new(&self.now.wire, self.agent)
     }
-    pub(super) fn before(&self) -> &str {
+    pub(crate) fn before(&self) -> &str {
         self.own.text()
     }
-    pub(super) fn after(&self) -> &str {
+    pub(crate) fn after(&self) -> &str {
         &self.now.text
     }
 
     /// Adds changes. A text that does not load is refused, as in `haft config check`.
-    pub(super) fn change(&mut self, edits: impl IntoIterator<Item = AgentEdit>) -> Result<(), Failure> {
+    pub(crate) fn change(&mut self, edits: impl IntoIterator<Item = AgentEdit>) -> Result<(), Failure> {
         self.edits.extend(edits);
         let text = self.own.with_agent(self.agent, &self.edits).map_err(unsaved)?;
         if text != self.now.text {
@@ -85,7 +85,7 @@ impl<'a> AgentDraft<'a> {
     }
 
     /// A copy to try changes on.
-    pub(super) fn trial(&self) -> Result<Self, Failure> {
+    pub(crate) fn trial(&self) -> Result<Self, Failure> {
         let wire = Wire::with_config(Arc::clone(&self.registry), self.common, &self.workspace, &self.now.loaded)?;
         let now = DraftState { text: self.now.text.clone(), loaded: self.now.loaded.clone(), wire };
         let (common, output, agent) = (self.common, self.output, self.agent);
@@ -94,7 +94,7 @@ impl<'a> AgentDraft<'a> {
     }
 
     /// Writes the file and loads it; a file that does not load is restored.
-    pub(super) fn write(self) -> Result<(), Failure> {
+    pub(crate) fn write(self) -> Result<(), Failure> {
         let Self { common, output, workspace, registry, own, now, .. } = self;
         write_checked(own, now.text, || {
             let loaded = wire::check(common, &workspace, &registry);

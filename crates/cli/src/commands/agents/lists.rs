@@ -15,7 +15,7 @@ const MOST_STEPS: usize = 20;
 
 impl AgentDraft<'_> {
     /// Offers a tool: removes its name from the agent's `deny`, or adds it to `allow` or `also_allow`.
-    pub(super) fn switch_on(&mut self, tool: &str) -> Result<(), Failure> {
+    pub(crate) fn switch_on(&mut self, tool: &str) -> Result<(), Failure> {
         for _ in 0..MOST_STEPS {
             let Some(refusal) = self.refusal(tool)? else { return Ok(()) };
             let edit = self.lift(tool, &refusal)?;
@@ -26,7 +26,7 @@ impl AgentDraft<'_> {
     }
 
     /// Stops offering a tool: removes its name from the agent's lists, or else denies it.
-    pub(super) fn switch_off(&mut self, tool: &str) -> Result<(), Failure> {
+    pub(crate) fn switch_off(&mut self, tool: &str) -> Result<(), Failure> {
         let named = [ALSO_ALLOW, ALLOW].into_iter().flat_map(|key| self.removals(key, tool));
         let named: Vec<AgentEdit> = named.collect();
         self.change(named)?;

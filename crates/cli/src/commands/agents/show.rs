@@ -73,7 +73,7 @@ fn policy(wire: &Wire, agent: &str) -> Table {
     table
 }
 
-fn to_json(wire: &Wire, agent: &AgentView<'_>) -> Value {
+pub(crate) fn to_json(wire: &Wire, agent: &AgentView<'_>) -> Value {
     let sourced = |setting: Option<&Setting>| setting.map(|setting| json!({ "value": setting.value, "source": setting.source }));
     let SourceSpan { file, line } = &agent.session.caller().access_span;
     let keys = keys(wire, agent.name)

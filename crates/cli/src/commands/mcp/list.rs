@@ -37,7 +37,7 @@ pub(super) fn run(wire: &Wire, output: &Output) -> Result<Exit, Failure> {
     output.show(|| rows.clone(), || table.render(output.width))
 }
 
-fn row(wire: &Wire, written: &str) -> Value {
+pub(crate) fn row(wire: &Wire, written: &str) -> Value {
     let name = haft_mcp::client::server_name(written).unwrap_or_else(|_| written.to_owned());
     let Some(server) = wire.mcp.find(&name) else {
         let has_command = wire

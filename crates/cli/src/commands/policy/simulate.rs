@@ -31,7 +31,7 @@ struct VerdictChange {
 
 /// The result of a simulation.
 #[derive(Debug, Default)]
-struct Simulation {
+pub(crate) struct Simulation {
     differences: BTreeMap<VerdictChange, usize>,
     same: usize,
     /// Calls with too little recorded, or whose tool or agent is gone.
@@ -40,18 +40,23 @@ struct Simulation {
 
 pub(super) fn run(common: &Common, limit: u32, output: &Output) -> Result<Exit, Failure> {
     let wire = Wire::new(common, output)?;
-    let explainer = wire.explainer()?;
     let simulation = block_on(async {
         let log = wire::store(&wire.settings.data_folder)?;
-        let records = log.list(CallFilter::default()).await?;
-        let here = records.iter().filter(|record| record.workspace == wire.settings.workspace).take(limit as usize);
-        let mut simulation = Simulation::default();
-        for record in here {
-            simulation.add(&explainer, record, &wire).await;
-        }
-        Ok(simulation)
+        simulate(&wire, &*log, limit as usize).await
     })?;
     output.show(|| simulation.to_json(), || simulation.in_words(output.width))
+}
+
+/// Evaluates the newest calls of the workspace.
+pub(crate) async fn simulate(wire: &Wire, log: &dyn CallLog, limit: usize) -> Result<Simulation, Failure> {
+    let explainer = wire.explainer()?;
+    let records = log.list(CallFilter::default()).await?;
+    let here = records.iter().filter(|record| record.workspace == wire.settings.workspace).take(limit);
+    let mut simulation = Simulation::default();
+    for record in here {
+        simulation.add(&explainer, record, wire).await;
+    }
+    Ok(simulation)
 }
 
 /// The recorded verdict without its session: taint, hooks and session grants.
@@ -158,7 +163,7 @@ impl Simulation {
         page.finish()
     }
 
-    fn to_json(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         let difference = |(difference, count): (&VerdictChange, &usize)| {
             let VerdictChange { tool, target, was, now, because } = difference;
             json!({ "tool": tool, "target": target, "was": was, "now": now, "because": because, "calls": count })

@@ -175,7 +175,7 @@ impl FinishedCall {
 }
 
 /// The argument that identifies the call: one with a known name, or else the first text.
-fn subject(arguments: &str) -> String {
+pub fn subject(arguments: &str) -> String {
     let value: Value = serde_json::from_str(arguments).unwrap_or_default();
     let first = ["path", "command", "url", "pattern", "query", "message"].iter().find_map(|name| value[*name].as_str());
     let text = first.or_else(|| value.as_object()?.values().find_map(Value::as_str)).unwrap_or_default();

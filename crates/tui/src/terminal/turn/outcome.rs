@@ -9,7 +9,7 @@ use serde_json::Value;
 const SHORT: usize = 48;
 
 /// Facts about the outcome, the most important first.
-pub(super) fn facts(output: &ToolOutput) -> Vec<String> {
+pub fn facts(output: &ToolOutput) -> Vec<String> {
     let details = output.details.as_ref().unwrap_or(&Value::Null);
     let known = [exit_facts, response_facts, read_facts, write_facts, search_facts].into_iter().find_map(|known| known(details, output));
     known.unwrap_or_else(|| vec![content(output)])

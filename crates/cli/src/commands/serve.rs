@@ -1,0 +1,96 @@
+//! `haft serve`: the page and the API, which `haft-gateway` holds. Here is what it needs of this program.
+
+mod agents;
+mod backend;
+mod machine;
+mod tools;
+mod undo;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use haft_gateway::{Gateway, GatewayError, GatewayOptions, PageApprovals};
+use haft_store::CallLog;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use self::backend::ServeBackend;
+use crate::arguments::{Common, ServeArgs};
+use crate::commands::block_on;
+use crate::commands::interrupt::interruptible;
+use crate::failure::{Exit, Failure};
+use crate::output::{Output, note};
+use crate::wire::{self, ServedParts, Wire};
+
+/// Where programs of this user find a running server, in the folder for sockets.
+pub(super) const SERVER_FILE: &str = "gateway.json";
+
+pub(crate) fn run(common: &Common, request: &ServeArgs, output: &Output) -> Result<Exit, Failure> {
+    let wire = Wire::new(common, output)?;
+    raise_file_limit();
+    block_on(async {
+        let store = wire::store(&wire.settings.data_folder)?;
+        wire.repair_interrupted(&(Arc::clone(&store) as Arc<dyn CallLog>)).await;
+        let approvals = PageApprovals::new(wire.settings.workspace.clone(), wire.own_file().ok());
+        let served = ServedParts { approvals: approvals.clone(), store };
+        let file = wire.run_folder().join(SERVER_FILE);
+        let backend = Arc::new(ServeBackend::new(common, output, wire, served));
+        let mut options = GatewayOptions::new(request.listen);
+        options.host_names.clone_from(&request.host_names);
+        let gateway = Gateway::bind(backend, approvals, options).await.map_err(|error| failure(&error))?;
+        let (url, link) = (gateway.url().to_owned(), gateway.link().to_owned());
+        output.show(|| json!({ "url": url, "link": link }), || format!("{link}\n"))?;
+        note("The link works once, in one browser; the page makes more. Ctrl-C ends the server.");
+        let _known = KnownServer::announce(file, &url, gateway.program_token())?;
+        let stop = CancellationToken::new();
+        // To be stopped is how a server ends: no failure.
+        let (served, _) = Box::pin(interruptible(gateway.serve(&stop), &stop)).await?;
+        served.map_err(|error| failure(&error)).map(|()| Exit::Success)
+    })
+}
+
+fn failure(error: &GatewayError) -> Failure {
+    match error {
+        GatewayError::NotLoopback(_) => Failure::usage(error.to_string())
+            .help("listen on 127.0.0.1 or [::1]; to reach it from elsewhere, use a tunnel such as `ssh -L`"),
+        GatewayError::Address(..) => {
+            Failure::failed("execution_error", error.to_string()).help("choose another port with --listen, or 0 for any that is free")
+        }
+        _ => Failure::failed("execution_error", error.to_string()),
+    }
+}
+
+/// Each page holds a connection, and the usual limit is low.
+fn raise_file_limit() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // Without it fewer pages can connect at once.
+    setrlimit(Resource::Nofile, limit).ok();
+}
+
+/// The file in which programs of this user find the server; removed when it ends.
+struct KnownServer(PathBuf);
+
+impl KnownServer {
+    fn announce(file: PathBuf, url: &str, token: &str) -> Result<Self, Failure> {
+        use std::io::Write;
+        use std::os::unix::fs::OpenOptionsExt;
+        let failed = |error: std::io::Error| Failure::failed("execution_error", format!("{} cannot be written: {error}", file.display()));
+        if let Some(folder) = file.parent() {
+            std::fs::create_dir_all(folder).map_err(failed)?;
+        }
+        // A file that is there could be readable by others, or a link.
+        std::fs::remove_file(&file).ok();
+        let mut options = std::fs::File::options();
+        let mut opened = options.write(true).create_new(true).mode(0o600).open(&file).map_err(failed)?;
+        opened.write_all(json!({ "url": url, "token": token }).to_string().as_bytes()).map_err(failed)?;
+        Ok(Self(file))
+    }
+}
+
+impl Drop for KnownServer {
+    fn drop(&mut self) {
+        std::fs::remove_file(&self.0).ok();
+    }
+}

@@ -1,0 +1,9 @@
+//! `haft serve`: real requests against the real server.
+
+mod attacks;
+mod client;
+mod places;
+mod scopes;
+mod turns;
+
+pub(super) use client::{PageClient, Served};

@@ -1,0 +1,130 @@
+//! The other places of the page: tools, history, undo, agents, usage, settings, policy.
+
+use serde_json::{Value, json};
+
+use super::Served;
+use crate::suite::harness::World;
+
+fn named<'v>(list: &'v Value, key: &str, name: &str) -> &'v Value {
+    let found = list.as_array().unwrap().iter().find(|entry| entry[key] == name);
+    found.unwrap_or_else(|| panic!("no {name} in {list:#}"))
+}
+
+#[test]
+fn tools_are_listed_with_reasons_and_explained() {
+    let world = World::with_config("[tools]\ndeny = [\"write_file\"]\n");
+    let served = Served::start(&world);
+    let page = served.page();
+    let tools = page.read("/api/tools");
+    let (read, write) = (named(&tools["tools"], "name", "read_file"), named(&tools["tools"], "name", "write_file"));
+    assert_eq!((&read["offered"], &read["source"], &read["offered_to"]), (&json!(true), &json!("built-in"), &json!(["main"])));
+    assert_eq!((&write["offered"], write["reason"].as_str().unwrap().contains("tools.deny")), (&json!(false), true));
+    assert_eq!(named(&tools["tools"], "name", "exec")["invocable"], false);
+    assert_eq!(read["parameters"]["properties"]["path"]["type"], "string");
+    let shown = page.read("/api/tools/read?provider=anthropic");
+    assert_eq!(shown["canonical"], "read_file");
+    assert!(shown["projected"]["parameters"].is_object(), "{shown:#}");
+    assert_eq!(page.get("/api/tools/no_such_tool").status, 404);
+
+    let explained = page.post("/api/tools/write_file/explain", &json!({ "arguments": { "path": "b.txt", "content": "x" } })).json();
+    assert_eq!(explained["verdict"], "deny");
+    assert!(explained["trace"].as_array().unwrap().iter().any(|step| step["outcome"] == "deny"), "{explained:#}");
+    let allowed = page.post("/api/tools/read_file/explain", &json!({ "arguments": { "path": "a.txt" } })).json();
+    assert_eq!((&allowed["verdict"], &allowed["effects"][0]["target"]), (&json!("allow"), &json!("a.txt")));
+    let table = page.read("/api/policy");
+    assert_eq!(named(&table["tools"], "tool", "write_file")["deciding"], "global");
+}
+
+#[test]
+fn history_is_filtered_and_a_call_is_undone_after_a_look() {
+    let world = World::new();
+    world.write("a.txt", "one\n");
+    let served = Served::start(&world);
+    let page = served.page();
+    let session = page.create();
+    page.turn(&session, "write \"two\" to a.txt and read a.txt");
+    page.turn(&session, "read missing.txt");
+    let all = page.read("/api/history");
+    assert_eq!(all["calls"].as_array().unwrap().len(), 3, "{all:#}");
+    for (query, tools) in [
+        ("tool=write_file", 1),
+        ("status=failed", 1),
+        ("status=success", 2),
+        ("text=missing", 1),
+        ("path=a.txt&tool=read_file", 1),
+        ("verdict=deny", 0),
+        ("since=2100-01-01T00:00:00Z", 0),
+        ("agent=main", 3),
+    ] {
+        let found = page.read(&format!("/api/history?{query}"));
+        assert_eq!(found["calls"].as_array().unwrap().len(), tools, "{query}: {found:#}");
+    }
+    let first = page.read("/api/history?limit=2");
+    let rest = page.read(&format!("/api/history?limit=2&before={}", first["before"].as_str().unwrap()));
+    assert_eq!((rest["calls"].as_array().unwrap().len(), &rest["before"]), (1, &Value::Null));
+    assert_eq!(page.get("/api/history?since=yesterday").status, 400);
+
+    let written = page.read("/api/history?tool=write_file")["calls"][0].clone();
+    assert_eq!(written["can_undo"], true);
+    let path = format!("/api/history/{}/undo", written["record"].as_str().unwrap());
+    let look = page.read(&path);
+    assert_eq!((&look["files"][0]["action"], &look["files"][0]["conflict"]), (&json!("restore"), &Value::Null), "{look:#}");
+    assert!(look["files"][0]["diff_html"].as_str().unwrap().contains("+one"), "{look:#}");
+    assert_eq!(world.read("a.txt"), "two");
+    let undone = page.post(&path, &json!({}));
+    assert_eq!(undone.status, 200, "{}", undone.body);
+    assert_eq!(world.read("a.txt"), "one\n");
+    assert_eq!(page.post(&path, &json!({})).status, 409, "once");
+    let usage = page.read("/api/usage");
+    assert_eq!(named(&usage["tools"], "tool", "read_file")["calls"], 2);
+    assert_eq!(page.read(&format!("/api/sessions/{session}/files"))["files"], json!([]), "nothing is left of its changes");
+}
+
+#[test]
+fn agent_is_edited_by_ticking_tools() {
+    let world = World::with_config("# mine\n");
+    let served = Served::start(&world);
+    let page = served.page();
+    assert_eq!(page.read("/api/agents")["agents"][0]["name"], "main");
+    assert_eq!(named(&page.read("/api/agents/main")["tools"], "name", "exec")["offered"], true);
+    let change = json!({ "off": ["exec"] });
+    let preview = page.post("/api/agents/main/preview", &change).json();
+    assert!(preview["diff_html"].as_str().unwrap().contains("exec"), "{preview:#}");
+    assert_eq!(named(&preview["tools"], "name", "exec")["offered"], false);
+    assert_eq!(std::fs::read_to_string(world.path("config/haft/config.toml")).unwrap(), "# mine\n");
+    let saved = page.send("PUT", "/api/agents/main", change.to_string().as_bytes());
+    assert_eq!(saved.status, 200, "{}", saved.body);
+    assert!(std::fs::read_to_string(world.path("config/haft/config.toml")).unwrap().starts_with("# mine\n"));
+    assert_eq!(named(&page.read("/api/tools")["tools"], "name", "exec")["offered"], false);
+    assert_eq!(page.get("/api/agents/nobody").status, 404);
+}
+
+#[test]
+fn settings_policy_and_the_rest_answer() {
+    let world = World::with_config("access = \"read-only\"\n");
+    let served = Served::start(&world);
+    let page = served.page();
+    let settings = page.read("/api/settings");
+    let access = named(&settings["settings"], "key", "access");
+    assert_eq!((&access["value"], &access["source"]["layer"]), (&json!("read-only"), &json!("user")));
+    assert_eq!(page.read("/api/me")["access"], "read-only");
+    page.post("/api/tools/get_current_time/invoke", &json!({}));
+    let simulated = page.post("/api/policy/simulate", &json!({ "config": "[tools]\ndeny = [\"get_current_time\"]\n" })).json();
+    assert_eq!((&simulated["differences"][0]["tool"], &simulated["differences"][0]["now"]), (&json!("get_current_time"), &json!("deny")));
+    let wrong = page.post("/api/policy/simulate", &json!({ "config": "acess = 1\n" })).json();
+    assert!(!wrong["problems"].as_array().unwrap().is_empty());
+    assert_eq!(page.read("/api/jobs")["jobs"], json!([]));
+    assert_eq!(page.read("/api/quarantine")["entries"], json!([]));
+    assert!(page.read("/api/connections")["servers"].is_array());
+    let html = page.post("/api/render", &json!({ "text": "*a* <script>", "as": "markdown" })).json();
+    assert!(html["html"].as_str().unwrap().starts_with("<p><em>a</em>"), "{html}");
+    let document = page.read("/api/openapi.json");
+    assert_eq!(document["openapi"], "3.1.0");
+    // Every path of the document is there: none is "no such path".
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for method in methods.as_object().unwrap().keys().filter(|method| *method == "get" && path.as_str() != "/api/events") {
+            let answer = page.send(&method.to_uppercase(), &path.replace(['{', '}'], ""), b"");
+            assert!(!answer.body.contains("There is no such path"), "{method} {path}");
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Lists the files of the page, so that the binary contains them.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+fn main() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("page");
+    println!("cargo::rerun-if-changed={}", page.display());
+    let mut files = Vec::new();
+    collect(&page, &mut files);
+    files.sort();
+    let mut list = String::from("&[\n");
+    for file in files {
+        let name = file.strip_prefix(&page).map(|name| name.to_string_lossy().replace('\\', "/")).unwrap_or_default();
+        // Writing to a string does not fail.
+        let _ = writeln!(list, "    ({name:?}, include_bytes!({:?})),", file.display().to_string());
+    }
+    list.push(']');
+    let target = env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_default().join("page.rs");
+    fs::write(target, list).unwrap_or_else(|error| println!("cargo::error=the list of the page's files cannot be written: {error}"));
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let is_shown = |ending: &str| path.extension().is_some_and(|extension| extension == ending);
+        // The author of the page keeps what is for trying it out there.
+        let is_apart = path.ends_with("mock") || path.ends_with("tests");
+        if is_apart {
+            continue;
+        }
+        if path.is_dir() {
+            collect(&path, files);
+        } else if ["html", "css", "js", "svg", "json", "ico", "png"].iter().any(|ending| is_shown(ending)) {
+            files.push(path);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+// Starts the page: sign in, then the frame and the place that the address names.
+
+import { api } from './api.js';
+import { fill, h } from './dom.js';
+import { watchApprovals } from './elements/approval.js';
+import './elements/shell.js';
+import { listenToKeys } from './keys.js';
+import { mountNotices, report } from './notices.js';
+import { store } from './store.js';
+import { applyTheme } from './theme.js';
+import { startTicker } from './ticker.js';
+
+const shell = document.querySelector('haft-shell');
+
+/** The one-time token of the link leaves the address before anything else happens. */
+async function signInFromLink() {
+  const match = /^#token=(.+)$/.exec(location.hash);
+  if (!match) return;
+  history.replaceState(null, '', '/');
+  try {
+    await api.post('/api/login', { token: decodeURIComponent(match[1]) });
+  } catch (error) {
+    error.isFromLink = true;
+    throw error;
+  }
+}
+
+function showSignIn(error) {
+  const input = h('input', { type: 'password', 'aria-label': 'Token', autocomplete: 'off', placeholder: 'Token' });
+  const submit = async (event) => {
+    event.preventDefault();
+    try {
+      await api.post('/api/login', { token: input.value.trim() });
+      location.reload();
+    } catch (failure) {
+      report(failure);
+    }
+  };
+  fill(
+    shell,
+    h(
+      'main.empty',
+      h('h1', 'Haft'),
+      error && h('p', { role: 'alert', class: 'state fail' }, error.message),
+      error?.help && h('p', error.help),
+      h(
+        'p',
+        'Open the link that ',
+        h('code', 'haft serve'),
+        ' printed; it works once. For another one, make a link on a page that is signed in (Connections), or restart the server. Or paste a token:',
+      ),
+      h('form.row', { onsubmit: submit }, input, h('button.primary', 'Sign in')),
+    ),
+  );
+}
+
+async function start() {
+  applyTheme();
+  mountNotices();
+  startTicker();
+  try {
+    await signInFromLink();
+    await store.start();
+  } catch (error) {
+    if ([401, 403, 429].includes(error.status)) showSignIn(error.isFromLink || error.status !== 401 ? error : null);
+    else showUnreachable(error);
+    return;
+  }
+  watchApprovals();
+  shell.start();
+  listenToKeys(shell);
+  store.on(
+    'connection',
+    (state) => state === 'ended' && showSignIn({ message: 'This page is signed out.', help: 'Its token was revoked, or it has expired.' }),
+  );
+  addEventListener('online', () => store.wake());
+  document.addEventListener('visibilitychange', () => document.hidden || store.wake());
+}
+
+function showUnreachable(error) {
+  fill(
+    shell,
+    h(
+      'main.empty',
+      h('h1', 'Haft'),
+      h('p', { role: 'alert' }, error.message ?? String(error)),
+      h('p', error.help ?? ''),
+      h('button.primary', { onclick: () => location.reload() }, 'Try again'),
+    ),
+  );
+}
+
+start();

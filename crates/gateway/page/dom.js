@@ -1,0 +1,92 @@
+// Builds elements. Text is always set as text; only `insertRendered` takes HTML, and only the server's.
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+/** Makes an element: `h('button.primary', { onclick: send }, 'Send')`. The attributes may be left out. */
+export function h(name, ...rest) {
+  const [tag, ...classes] = name.split('.');
+  const element = document.createElement(tag);
+  if (classes.length) element.className = classes.join(' ');
+  if (rest[0]?.constructor === Object) setAttributes(element, rest.shift());
+  return append(element, rest);
+}
+
+/** Makes an SVG element. */
+export function svg(tag, attributes, ...children) {
+  const element = document.createElementNS(SVG, tag);
+  setAttributes(element, attributes);
+  return append(element, children);
+}
+
+function setAttributes(element, attributes) {
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
+    else if (name === 'class') element.classList.add(...String(value).split(/\s+/).filter(Boolean));
+    else if (name === 'value' || name === 'checked' || name === 'indeterminate' || name === 'selected') element[name] = value;
+    else element.setAttribute(name, value === true ? '' : String(value));
+  }
+}
+
+export function append(element, children) {
+  for (const child of children.flat(Infinity)) {
+    if (child === undefined || child === null || child === false) continue;
+    element.append(child instanceof Node ? child : String(child));
+  }
+  return element;
+}
+
+/** Replaces all children. */
+export function fill(element, ...children) {
+  element.replaceChildren();
+  return append(element, children);
+}
+
+/** Sets the text only if it differs, so that a screen reader does not repeat it. */
+export function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/** Inserts HTML that the server rendered and sanitised (a value of a field whose name ends in `_html`). */
+export function insertRendered(element, html) {
+  const template = document.createElement('template');
+  template.innerHTML = html ?? '';
+  for (const link of template.content.querySelectorAll('a[href]')) {
+    link.target = '_blank';
+    link.rel = 'noopener noreferrer';
+  }
+  element.replaceChildren(template.content);
+  return element;
+}
+
+const HIDDEN =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb]|\udb40[\udc00-\udfff]/g;
+
+/** Text with its hidden and reordering characters as marks: `a⟨U+202E⟩b`. */
+export function visible(text) {
+  const nodes = [];
+  let end = 0;
+  for (const match of String(text).matchAll(HIDDEN)) {
+    nodes.push(text.slice(end, match.index), h('mark.hidden-char', codePoint(match[0])));
+    end = match.index + match[0].length;
+  }
+  nodes.push(String(text).slice(end));
+  return nodes;
+}
+
+/** The same as plain text, for attributes and announcements. */
+export function visibleText(text) {
+  return String(text).replace(HIDDEN, codePoint);
+}
+
+function codePoint(character) {
+  return `⟨U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
+}
+
+let lastId = 0;
+
+/** An id for `aria-labelledby` and the like. */
+export function uniqueId(prefix) {
+  lastId += 1;
+  return `${prefix}-${lastId}`;
+}

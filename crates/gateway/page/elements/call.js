@@ -1,0 +1,206 @@
+// The card of one tool call in all its states.
+
+import { api } from '../api.js';
+import { fill, h, insertRendered, setText, visible, visibleText } from '../dom.js';
+import { duration } from '../format.js';
+import { callLook, hasFailed, isOpen } from '../states.js';
+import { callDetail } from './call-detail.js';
+import { openApproval } from './approval.js';
+import { toChange } from './trace.js';
+import { store } from '../store.js';
+
+/** What the user opened or closed, by session and call, as rows come and go. */
+const openByUser = new Map();
+const advice = new Map();
+
+export class CallCard extends HTMLElement {
+  #call = null;
+
+  set call(call) {
+    const isSame = this.#call === call && this.#lines === call.lines?.length;
+    this.#call = call;
+    this.#lines = call.lines?.length;
+    if (!isSame) this.#draw();
+  }
+
+  get call() {
+    return this.#call;
+  }
+
+  #lines;
+
+  get #key() {
+    return `${this.#call.session}/${this.#call.id}`;
+  }
+
+  get isExpanded() {
+    return openByUser.get(this.#key) ?? false;
+  }
+
+  redraw() {
+    this.#draw();
+  }
+
+  toggle(isExpanded = !this.isExpanded) {
+    openByUser.set(this.#key, isExpanded);
+    this.#draw();
+  }
+
+  #draw() {
+    const call = this.#call;
+    const { kind } = callLook(call);
+    if (!this.box) this.#build();
+    this.box.className = `call ${hasFailed(call) || call.state === 'waiting' ? kind : ''} ${call.undone ? 'undone' : ''}`;
+    this.#drawLine(call);
+    this.#drawTail(call);
+    this.#drawProblem(call);
+    this.line.setAttribute('aria-expanded', String(this.isExpanded));
+    if (this.isExpanded) {
+      if (this.detailOf !== call) this.#drawDetail(call);
+    } else {
+      this.detail?.remove();
+      this.detail = this.detailOf = null;
+    }
+  }
+
+  #build() {
+    this.line = h('button', { class: 'call-line', onclick: () => this.toggle() });
+    this.tail = h('pre.call-tail', { hidden: true, 'aria-hidden': 'true' });
+    this.problem = h('div', { hidden: true, class: 'call-body' });
+    this.box = h('div.call', this.line, this.tail, this.problem);
+    this.append(this.box);
+    this.#parts = {
+      state: h('span'),
+      tool: h('span.tool'),
+      summary: h('span.summary'),
+      took: h('span.took'),
+      arrow: h('span', { 'aria-hidden': 'true', class: 'muted' }),
+    };
+    this.line.append(...Object.values(this.#parts));
+  }
+
+  #parts;
+
+  #drawLine(call) {
+    const { icon, word, kind } = callLook(call);
+    const { state, tool, summary, took, arrow } = this.#parts;
+    const isQuiet = call.state === 'success' && !call.undone;
+    const isRunning = call.state === 'running';
+    state.className = `state ${kind}`;
+    fill(
+      state,
+      h('span', { 'aria-hidden': 'true', class: isRunning ? 'spin' : '' }, icon),
+      isQuiet ? h('span.visually-hidden', word) : ` ${word}`,
+    );
+    setText(tool, visibleText(call.tool));
+    const change = call.added !== null && call.added !== undefined ? `+${call.added} −${call.removed ?? 0}` : null;
+    // What failed is written out below.
+    const isRepeated = call.message && call.state !== 'success' && call.outcome?.length > 30;
+    const parts = [call.title, change, isRepeated ? null : call.outcome].filter((part) => part);
+    fill(summary, visible(parts.join(' · ')));
+    summary.title = parts.join(' · ').slice(0, 300);
+    took.toggleAttribute('data-started', isOpen(call) && Boolean(call.started));
+    if (isOpen(call) && call.started) took.dataset.started = call.started;
+    took.toggleAttribute('aria-hidden', isOpen(call));
+    if (!isOpen(call)) setText(took, duration(call.duration_ms));
+    setText(arrow, this.isExpanded ? '▾' : '▸');
+  }
+
+  #drawTail(call) {
+    const lines = call.lines ?? (call.progress ? [call.progress] : []);
+    this.tail.hidden = call.state !== 'running' || lines.length === 0;
+    if (!this.tail.hidden) fill(this.tail, visible(lines.join('\n')));
+  }
+
+  /** Failures are never folded; a question always shows its button. */
+  #drawProblem(call) {
+    const isProblem = hasFailed(call) || call.state === 'cancelled';
+    this.problem.hidden = !isProblem && call.state !== 'waiting';
+    if (call.state === 'waiting') return fill(this.problem, this.#question(call));
+    if (!isProblem) return undefined;
+    const hasExcerpt = call.state === 'error' && call.result_html && !this.isExpanded;
+    const message = call.message ?? call.outcome ?? '';
+    return fill(
+      this.problem,
+      h(
+        'div',
+        { class: `call-error ${call.state === 'cancelled' ? 'ask' : ''}` },
+        h('div', call.error_type && h('code', call.error_type), ' ', visible(call.result_html ? message.split('\n', 1)[0] : message)),
+        hasExcerpt && insertRendered(h('div.output.rendered', { tabindex: 0 }), call.result_html),
+      ),
+      call.state === 'denied' && this.#why(call),
+    );
+  }
+
+  #question(call) {
+    const approval =
+      store.approvals.get(call.approval) ??
+      [...store.approvals.values()].find((open) => open.call_id === call.id && open.session === call.session);
+    if (!approval) return h('p.muted', 'Waits for an approval.');
+    const button = h('button', { class: 'primary', onclick: () => openApproval(approval.id) }, 'Answer…');
+    return h('div.row', button, h('span.countdown', { 'data-expires': approval.expires }), h('span.muted', visible(approval.reason)));
+  }
+
+  /** Why it was denied and what to change, asked of the server once. */
+  #why(call) {
+    const box = h('div.stack');
+    const text = call.to_change ?? advice.get(this.#key);
+    const more = h(
+      'div.row',
+      h('button', { onclick: () => this.#showDecision() }, 'Why was it denied?'),
+      h(
+        'a.button',
+        {
+          href: `#/tools/${encodeURIComponent(call.tool)}?tab=explain&arguments=${encodeURIComponent(JSON.stringify(call.arguments ?? {}))}`,
+        },
+        'Explain and change…',
+      ),
+    );
+    fill(box, toChange(text), more);
+    if (text === undefined) this.#askWhy(call, box, more);
+    return box;
+  }
+
+  async #askWhy(call, box, more) {
+    const key = this.#key;
+    advice.set(key, null);
+    try {
+      const answer = await api.post(api.tool(call.tool, '/explain'), { agent: call.agent, arguments: call.arguments ?? {} });
+      const wouldAsk =
+        answer.verdict !== 'deny' ? 'Nothing forbids this call: it was denied by an answer. Ask for it again and allow it.' : null;
+      advice.set(key, answer.verdict === 'deny' ? answer.to_change : wouldAsk);
+      fill(box, toChange(advice.get(key)), more);
+    } catch {
+      advice.set(key, null); // The reason is shown all the same.
+    }
+  }
+
+  #showDecision() {
+    openByUser.set(this.#key, true);
+    this.detailTab = 'decision';
+    this.detailOf = null;
+    this.#draw();
+  }
+
+  #drawDetail(call) {
+    const hadFocus = this.detail?.contains(document.activeElement);
+    const next = callDetail(call, {
+      tab: this.detailTab,
+      onTab: (tab) => {
+        this.detailTab = tab;
+      },
+    });
+    if (this.detail) this.detail.replaceWith(next);
+    else this.box.append(next);
+    this.detail = next;
+    this.detailOf = call;
+    if (hadFocus) this.line.focus();
+  }
+}
+
+customElements.define('haft-call', CallCard);
+
+/** Opens the card of a call when it is drawn next. */
+export function expandCall(session, id) {
+  openByUser.set(`${session}/${id}`, true);
+}

@@ -1,0 +1,57 @@
+// The head of a conversation: title, state, agent, model, access, menu.
+
+import { fill, h } from '../dom.js';
+import { href } from '../router.js';
+import { sessionLook } from '../states.js';
+import { store } from '../store.js';
+import { openMenu } from './menu.js';
+import { renameSession } from './session-actions.js';
+
+const MEANINGS = {
+  'read-only': 'It may read the workspace and change nothing.',
+  'workspace-write': 'It may change files in the workspace and run commands in the sandbox.',
+  'full-access': 'It may reach all that you can. Your rules still apply.',
+};
+
+export function chatHeader(place) {
+  const element = h('header.place-head');
+  return { element, update };
+
+  function update() {
+    const { session } = place;
+    const state = store.stateOf(session);
+    const { icon, word, kind } = sessionLook(state);
+    const access = session?.access ?? store.me?.access;
+    const agent = session?.agent ?? store.me?.agent;
+    fill(
+      element,
+      h(
+        'h1',
+        session
+          ? h('button.quiet', { title: 'Rename this session', onclick: () => renameSession(session) }, session.title || 'New session')
+          : 'New session',
+      ),
+      session && state !== 'idle' && h('span', { class: `badge ${kind}`, role: 'status' }, `${icon} ${word}`),
+      h('a.button', { href: href('agents', agent), title: 'The agent of this session: choose its tools' }, `agent: ${agent}`),
+      h('span.badge', { title: store.me?.model_reason ?? '' }, session?.model ?? store.me?.model ?? ''),
+      access &&
+        h(
+          'a.button',
+          { href: href('settings', null, { text: 'access' }), title: `${MEANINGS[access] ?? ''} The settings say where this comes from.` },
+          `access: ${access}`,
+        ),
+      session &&
+        h(
+          'button',
+          { title: 'To-do list, files and sub-agents ([)', 'aria-pressed': String(place.isPanelShown), onclick: () => place.togglePanel() },
+          'Panel',
+        ),
+      session &&
+        h(
+          'button',
+          { 'aria-label': 'Menu of this session', 'aria-haspopup': 'menu', onclick: (event) => openMenu(event.currentTarget, place.menu) },
+          '⋯',
+        ),
+    );
+  }
+}

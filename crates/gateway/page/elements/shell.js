@@ -1,0 +1,259 @@
+// The frame: rail with sessions and places, connection state, the place itself.
+
+import { fill, h, setText } from '../dom.js';
+import { dayName } from '../format.js';
+import { report, toast } from '../notices.js';
+import { href, onRoute, route } from '../router.js';
+import { sessionLook } from '../states.js';
+import { store } from '../store.js';
+import { openApproval } from './approval.js';
+import { openMenu } from './menu.js';
+import { openPalette } from '../on-demand.js';
+import { sessionMenu } from './session-actions.js';
+
+export const PLACES = [
+  ['chat', 'Chat', 'c'],
+  ['inbox', 'Inbox', 'i'],
+  ['tools', 'Tools', 't'],
+  ['agents', 'Agents', 'a'],
+  ['history', 'History', 'h'],
+  ['usage', 'Usage', 'u'],
+  ['changes', 'Changes', ''],
+  ['policy', 'Policy', 'p'],
+  ['automation', 'Automation', ''],
+  ['connections', 'Connections', ''],
+  ['doctor', 'Doctor', 'd'],
+  ['settings', 'Settings', 's'],
+];
+const CONNECTION = { live: ['ok', 'live'], connecting: ['ask', 'reconnecting…'], ended: ['fail', 'signed out'] };
+const SHOWN_SESSIONS = 200;
+
+class Shell extends HTMLElement {
+  start() {
+    this.#build();
+    store.on('connection', () => this.#drawConnection());
+    store.on('sessions', () => this.#scheduleSessions());
+    store.on('approvals', (change) => this.#approvals(change));
+    onRoute((to) => this.#show(to));
+    this.#drawConnection();
+    this.#drawSessions();
+    this.#approvals({});
+    this.#show(route());
+  }
+
+  #build() {
+    this.links = PLACES.map(([name, label, key]) =>
+      h(
+        'a',
+        { href: href(name), 'data-place': name, title: key ? `${label} (g ${key})` : label },
+        label,
+        name === 'inbox' && h('span.badge.ask', { hidden: true }),
+      ),
+    );
+    this.sessionList = h('div.sessions', { role: 'navigation', 'aria-label': 'Sessions' });
+    this.live = h('div.live', { role: 'status' });
+    this.rail = h(
+      'div.rail',
+      { id: 'rail' },
+      h(
+        'div.brand',
+        h('a.grow', { href: href('chat') }, 'Haft'),
+        h('button.quiet', { title: 'Find anything (Ctrl-K)', onclick: () => openPalette() }, h('kbd', 'Ctrl-K')),
+      ),
+      h('a.button.primary', { href: href('chat'), title: 'New session (Ctrl-Alt-N)', onclick: () => this.#newSession() }, '+ New session'),
+      this.sessionList,
+      h(
+        'nav',
+        { 'aria-label': 'Places' },
+        this.links.slice(0, 6),
+        h('details', { open: innerHeight > 900 || innerWidth < 760 }, h('summary', 'More'), this.links.slice(6)),
+      ),
+      this.live,
+    );
+    this.offline = h('div.offline', { hidden: true });
+    this.main = h('main.place', { id: 'place', tabindex: -1 });
+    this.bottom = this.#bottomBar();
+    fill(
+      this,
+      h(
+        'a.skip',
+        {
+          href: '#place',
+          onclick: (event) => {
+            event.preventDefault();
+            this.main.focus();
+          },
+        },
+        'Skip to content',
+      ),
+      this.rail,
+      this.main,
+      this.bottom,
+    );
+  }
+
+  #bottomBar() {
+    const entry = (name, icon, label) =>
+      h(
+        'a',
+        { href: href(name), 'data-place': name },
+        h('span.icon', { 'aria-hidden': 'true' }, icon),
+        label,
+        name === 'inbox' && h('span.badge.ask', { hidden: true }),
+      );
+    this.more = h(
+      'button',
+      { 'aria-expanded': 'false', 'aria-controls': 'rail', onclick: () => this.#toggleRail() },
+      h('span.icon', { 'aria-hidden': 'true' }, '☰'),
+      'More',
+    );
+    return h(
+      'nav.bottom-bar',
+      { 'aria-label': 'Main places' },
+      entry('chat', '◯', 'Chat'),
+      entry('inbox', '◐', 'Inbox'),
+      entry('history', '≡', 'History'),
+      this.more,
+    );
+  }
+
+  #toggleRail(isOpen = !this.rail.classList.contains('open')) {
+    this.rail.classList.toggle('open', isOpen);
+    this.more.setAttribute('aria-expanded', String(isOpen));
+  }
+
+  #newSession() {
+    if (!route().id && route().place === 'chat') this.place?.composer?.focusText();
+  }
+
+  async #show(to) {
+    this.#toggleRail(false);
+    this.#markCurrent(to);
+    const isSame = this.current?.place === to.place && this.place?.update?.(to);
+    this.current = to;
+    if (isSame) return;
+    this.place?.unmount?.();
+    this.place = null;
+    const known = PLACES.some(([name]) => name === to.place);
+    if (to.place !== 'chat') document.title = `${PLACES.find(([name]) => name === to.place)?.[1] ?? 'Not found'} – Haft`;
+    try {
+      if (!known)
+        return fill(
+          this.main,
+          h('div.empty', h('h1', 'There is no such place'), h('a.button.primary', { href: href('chat') }, 'To the chat')),
+        );
+      const module = await import(`../places/${to.place}.js`);
+      if (this.current !== to) return undefined;
+      const root = h('div.place.grow');
+      fill(this.main, this.offline, root);
+      this.place = module.mount(root, to);
+    } catch (error) {
+      report(error);
+    }
+    return undefined;
+  }
+
+  #markCurrent(to) {
+    for (const link of this.querySelectorAll('[data-place]')) {
+      if (link.dataset.place === to.place) link.setAttribute('aria-current', 'page');
+      else link.removeAttribute('aria-current');
+    }
+    for (const line of this.sessionList.querySelectorAll('.session-line')) line.classList.toggle('current', line.dataset.id === to.id);
+  }
+
+  #drawConnection() {
+    const [kind, word] = CONNECTION[store.connection];
+    fill(this.live, h('span', { class: `dot ${kind}` }), h('span', word), h('span.muted', store.me?.version ?? ''));
+    setText(this.offline, 'No connection to the server. The page reconnects by itself; nothing is lost. Is `haft serve` still running?');
+    // A short break is not worth a line that moves everything.
+    clearTimeout(this.offlineTimer);
+    if (store.connection === 'live') this.offline.hidden = true;
+    else
+      this.offlineTimer = setTimeout(() => {
+        this.offline.hidden = store.connection === 'live';
+      }, 1500);
+  }
+
+  #scheduleSessions() {
+    if (this.sessionFrame) return;
+    this.sessionFrame = setTimeout(() => {
+      this.sessionFrame = 0;
+      this.#drawSessions();
+    }, 100);
+  }
+
+  #drawSessions() {
+    const all = [...store.sessions.values()].sort((a, b) => (a.updated < b.updated ? 1 : -1));
+    const children = Map.groupBy
+      ? Map.groupBy(
+          all.filter((each) => each.parent),
+          (each) => each.parent,
+        )
+      : new Map();
+    const roots = all.filter((session) => !session.parent || !store.sessions.has(session.parent)).slice(0, SHOWN_SESSIONS);
+    const nodes = [];
+    let day = null;
+    for (const session of roots) {
+      if (dayName(session.updated) !== day) {
+        day = dayName(session.updated);
+        nodes.push(h('h3', day), h('ul'));
+      }
+      nodes.at(-1).append(this.#sessionItem(session, children));
+    }
+    const focused = this.sessionList.contains(document.activeElement) ? document.activeElement.closest('.session-line')?.dataset.id : null;
+    fill(this.sessionList, nodes.length ? nodes : h('p.muted', 'No sessions yet.'));
+    if (focused) this.sessionList.querySelector(`[data-id="${CSS.escape(focused)}"] a`)?.focus();
+    this.#markCurrent(route());
+  }
+
+  #sessionItem(session, children, depth = 0) {
+    const state = store.stateOf(session);
+    const { icon, word, kind } = sessionLook(state);
+    const below = depth < 3 ? (children.get(session.id) ?? []) : [];
+    const title = session.title || session.sub_agent || 'New session';
+    return h(
+      'li',
+      h(
+        'div.session-line',
+        { 'data-id': session.id },
+        h(
+          'a',
+          { href: href('chat', session.id), title: session.last_line ?? title },
+          state !== 'idle' && h('span', { class: `state ${kind}`, title: word }, icon, h('span.visually-hidden', `${word}: `)),
+          session.fork_of && '↳ ',
+          state !== 'idle' && ' ',
+          title,
+        ),
+        h(
+          'button.quiet',
+          {
+            'aria-label': `Menu of ${title}`,
+            'aria-haspopup': 'menu',
+            onclick: (event) => openMenu(event.currentTarget, sessionMenu(session)),
+          },
+          '⋯',
+        ),
+      ),
+      below.length > 0 &&
+        h(
+          'ul',
+          below.map((child) => this.#sessionItem(child, children, depth + 1)),
+        ),
+    );
+  }
+
+  #approvals({ asked }) {
+    const count = store.approvals.size;
+    for (const badge of this.querySelectorAll('[data-place="inbox"] .badge')) {
+      badge.hidden = count === 0;
+      fill(badge, String(count), h('span.visually-hidden', ' waiting for you'));
+    }
+    const isHere = asked && route().place === 'chat' && route().id === asked.session;
+    if (asked && !isHere)
+      toast(`${asked.agent} waits for your approval: ${asked.tool} ${asked.title ?? ''}`, {
+        action: { label: 'Answer…', run: () => openApproval(asked.id) },
+      });
+  }
+}
+
+customElements.define('haft-shell', Shell);

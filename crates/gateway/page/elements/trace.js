@@ -1,0 +1,100 @@
+// Effects, the trace of a decision, and what to change.
+
+import { h, visible } from '../dom.js';
+import { copy } from '../notices.js';
+import { verdictLook } from '../states.js';
+
+const KIND_WORDS = {
+  delete: 'Delete',
+  exec: 'Run',
+  connect: 'Connect',
+  send: 'Send',
+  write: 'Write',
+  read: 'Read',
+  spawn: 'Start agent',
+  configure: 'Configure',
+  ask: 'Ask',
+  unknown: 'Unknown',
+};
+
+/** Effects, the weightiest first, hidden characters made visible. */
+export function effectsList(effects) {
+  if (!effects?.length) return h('p.muted', 'Nothing outside the conversation: it reads, writes and connects to nothing.');
+  const sorted = [...effects].sort((a, b) => (a.weight ?? 9) - (b.weight ?? 9));
+  return h(
+    'dl.effects',
+    sorted.map((effect) => [
+      h('dt', { class: effect.kind }, KIND_WORDS[effect.kind] ?? effect.kind),
+      h('dd', visible(effect.target ?? ''), effect.outside && [' ', h('span.badge.ask', '! outside the workspace')]),
+    ]),
+  );
+}
+
+/** The steps of a decision in order. Steps without an opinion are folded. */
+export function traceList(trace) {
+  if (!trace?.length) return h('p.muted', 'No decision is recorded for this call.');
+  const silent = trace.filter(isSilent);
+  const spoken = trace.filter((entry) => !isSilent(entry));
+  return h(
+    'div.stack',
+    h(
+      'ol.trace',
+      spoken.map((entry) => traceLine(entry, trace.indexOf(entry) + 1)),
+    ),
+    silent.length > 0 &&
+      h(
+        'details',
+        h('summary.muted', `${silent.length} steps without a setting`),
+        h(
+          'ol.trace',
+          silent.map((entry) => traceLine(entry, trace.indexOf(entry) + 1)),
+        ),
+      ),
+  );
+}
+
+const isSilent = (entry) => entry.outcome === 'pass' && /^(nothing configured)?$/.test(entry.entry ?? '');
+
+function traceLine(entry, number) {
+  const { icon, word, kind } = verdictLook(entry.outcome);
+  const where = entry.file ? `${entry.file}${entry.line ? `:${entry.line}` : ''}` : '';
+  return h(
+    'li',
+    { class: entry.outcome === 'pass' ? 'none' : entry.outcome },
+    h('span', { class: `state ${kind}`, title: word }, icon, h('span.visually-hidden', word)),
+    h('span', h('span.muted', `${number}. `), entry.step),
+    h('span', visible(entry.entry ?? ''), where && h('div.where', where)),
+  );
+}
+
+/** The verdict as an icon and a word. */
+export function verdictBadge(verdict) {
+  const { icon, word, kind } = verdictLook(verdict);
+  return h('span', { class: `badge ${kind}` }, `${icon} ${word}`);
+}
+
+/** What to change, with a button that copies it. */
+export function toChange(text, label = 'To change it') {
+  if (!text) return null;
+  return h(
+    'div.to-change',
+    h('pre.fix', h('strong', `${label}: `), text),
+    h('button', { onclick: () => copy(text, 'Copied what to change') }, 'Copy'),
+  );
+}
+
+const isOpen = ({ effects, trace }) => !effects?.length && trace?.some((entry) => /depends on the arguments/.test(entry.entry));
+
+/** A whole explanation. */
+export function explanation(answer) {
+  return h(
+    'div.stack',
+    h('div.row', h('strong', 'Decision'), verdictBadge(answer.verdict)),
+    answer.error && h('p.call-error', typeof answer.error === 'string' ? answer.error : (answer.error.message ?? '')),
+    h('h3', 'It would'),
+    isOpen(answer) ? h('p.muted', 'That depends on the arguments.') : effectsList(answer.effects),
+    h('h3', 'Because'),
+    traceList(answer.trace),
+    toChange(answer.to_change),
+  );
+}

@@ -1,0 +1,172 @@
+// The rows of a conversation: messages, cards of calls, ends of turns.
+
+import { append, fill, h, insertRendered, setText, visible } from '../dom.js';
+import { duration, fullTime, money, plural, time, tokens } from '../format.js';
+import { isOpen } from '../states.js';
+import './call.js';
+import { openMenu } from './menu.js';
+
+const FOLD_FROM = 6;
+
+/** Items as rows: long runs of successful calls that are over become one row. */
+export function rowsOf(items, unfolded) {
+  const rows = [];
+  let run = [];
+  const flush = (isOver) => {
+    const done = run.filter((item) => item.call.state === 'success');
+    const key = run[0] && `fold:${run[0].id}`;
+    if (isOver && done.length >= FOLD_FROM) {
+      rows.push({ id: key, type: 'fold', count: run.length, failed: run.length - done.length, isUnfolded: unfolded.has(key) });
+      rows.push(...(unfolded.has(key) ? run : run.filter((item) => item.call.state !== 'success')));
+    } else {
+      rows.push(...run);
+    }
+    run = [];
+  };
+  for (const item of items) {
+    if (item.type === 'call') run.push(item);
+    else {
+      flush(true);
+      rows.push(item);
+    }
+  }
+  flush(false);
+  return rows;
+}
+
+const ESTIMATES = { call: 44, turn_end: 32, notice: 32, fold: 40, thinking: 32 };
+export const estimate = (row) => ESTIMATES[row.type] ?? 56 + Math.min(400, (row.text?.length ?? 0) / 4);
+
+/** Makes a row, or brings `row` up to date. `actions` are what the place can do with it. */
+export function renderRow(item, row, actions) {
+  const element = row ?? h('div');
+  const draw = DRAW[item.type] ?? DRAW.notice;
+  draw(element, item, actions);
+  return element;
+}
+
+const DRAW = {
+  user(element, item, actions) {
+    element.className = `virtual-row message user ${item.queued ? 'queued' : ''}`;
+    const menu = h(
+      'button.quiet',
+      {
+        'aria-label': 'Menu of this message',
+        'aria-haspopup': 'menu',
+        onclick: (event) => openMenu(event.currentTarget, actions.messageMenu(item)),
+      },
+      '⋯',
+    );
+    fill(
+      element,
+      h(
+        'div.who',
+        h('span', 'You'),
+        item.queued && h('span.badge', 'queued'),
+        h('time', { title: fullTime(item.at) }, time(item.at)),
+        menu,
+      ),
+      h('div.bubble', item.text),
+    );
+  },
+  assistant(element, item) {
+    element.className = `virtual-row message assistant ${item.streaming ? 'streaming' : ''}`;
+    if (!element.blocks) {
+      element.body = h('div.rendered');
+      element.blocks = [];
+      element.when = h('time');
+      fill(element, h('div.who', h('span', 'Haft'), element.when), element.body);
+    }
+    setText(element.when, time(item.at));
+    drawBlocks(element, item.blocks ?? []);
+    if (!item.blocks?.length && item.text) setText(element.body, item.text);
+  },
+  thinking(element, item) {
+    element.className = 'virtual-row message notice';
+    if (!element.body) {
+      element.body = h('div.tail');
+      fill(element, h('details', h('summary', 'Thinking'), element.body));
+    }
+    setText(element.body, item.text ?? '');
+  },
+  call(element, item) {
+    element.className = 'virtual-row';
+    if (!element.card) {
+      element.card = document.createElement('haft-call');
+      fill(element, element.card);
+    }
+    element.card.call = item.call;
+  },
+  fold(element, item, actions) {
+    element.className = 'virtual-row';
+    const text = `${item.isUnfolded ? '▾' : '▸'} ${plural(item.count, 'call')} done${item.failed ? ` · ${item.failed} not successful ✗` : ' ✓'}`;
+    fill(
+      element,
+      h(
+        'haft-call-group',
+        h('button.fold', { 'aria-expanded': String(item.isUnfolded), onclick: () => actions.toggleFold(item.id) }, text),
+      ),
+    );
+  },
+  notice(element, item) {
+    element.className = 'virtual-row message notice';
+    fill(element, h('p', item.level === 'warning' && h('span.state.ask', '! '), visible(item.text ?? '')));
+  },
+  summary(element, item) {
+    element.className = 'virtual-row message notice';
+    fill(element, h('details', h('summary', 'Earlier messages were summarised'), insertRendered(h('div.rendered'), item.html)));
+  },
+  message(element, item) {
+    element.className = 'virtual-row message assistant';
+    fill(
+      element,
+      h('div.who', h('span', 'Haft'), h('span.badge.accent', `message · ${item.level ?? 'info'}`)),
+      insertRendered(h('div.rendered'), item.html),
+    );
+  },
+  turn_end(element, item) {
+    const hasFailed = item.error || !['done', 'cancelled'].includes(item.reason);
+    element.className = `virtual-row message ${hasFailed ? 'error' : 'notice'}`;
+    const cached = item.cached_tokens ? ` (${tokens(item.cached_tokens)} cached)` : '';
+    const figures = `↑ ${tokens(item.input_tokens)}${cached} ↓ ${tokens(item.output_tokens)} tokens · ${money(item.cost)} · ${plural(item.calls ?? 0, 'call')} · ${duration(item.duration_ms)}`;
+    fill(
+      element,
+      hasFailed && h('div.bubble', { role: 'alert' }, h('span.state.fail', `✗ ${REASONS[item.reason] ?? item.reason} `), item.error ?? ''),
+      h('p.tools-line', item.reason === 'cancelled' && h('span.state.ask', '■ stopped · '), figures),
+    );
+  },
+};
+
+const REASONS = {
+  max_tokens: 'The answer was cut at the limit of the model.',
+  refused: 'The model refused.',
+  loop: 'Stopped: the same call again and again.',
+  max_rounds: 'Stopped: too many rounds.',
+  budget: 'Stopped: the budget is used up.',
+  no_output: 'The model did not give the wanted output.',
+  failed: 'The turn failed.',
+};
+
+/** Replaces only the blocks that changed, so that finished text is never drawn again. */
+function drawBlocks(element, blocks) {
+  const { body, blocks: shown } = element;
+  if (shown.length > blocks.length) {
+    body.replaceChildren();
+    shown.length = 0;
+  }
+  blocks.forEach((html, index) => {
+    if (shown[index] === html) return;
+    if (!body.children[index]) append(body, [h('div')]);
+    insertRendered(body.children[index], html ?? '');
+    shown[index] = html;
+  });
+}
+
+/** What a screen reader is told of a new or finished item; nothing while it grows. */
+export function announcement({ item, name, before, ended }) {
+  if (ended) return ended.text;
+  if (item.type === 'assistant' && name === 'item' && !item.streaming) return item.text;
+  if (item.type === 'call' && name === 'call' && before?.state !== item.call.state && !isOpen(item.call))
+    return `${item.call.tool} ${item.call.state} ${item.call.outcome ?? ''}`;
+  return item.type === 'turn_end' && item.error ? item.error : null;
+}

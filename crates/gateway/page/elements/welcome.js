@@ -1,0 +1,49 @@
+// The first thing a newcomer sees: what this is, which model answers, and what to try.
+
+import { h } from '../dom.js';
+import { report } from '../notices.js';
+import { href } from '../router.js';
+import { store } from '../store.js';
+
+const STARTS = [
+  ['Read a file', 'read README.md'],
+  ['Change a file', "write 'hello from Haft' to hello.txt"],
+  ['Two things at once', 'what time is it, and what does README.md say?'],
+  ['See a refusal and its reason', 'read /etc/shadow'],
+];
+
+export function welcome(send, edit) {
+  const { model, model_reason: reason, workspace, access } = store.me;
+  const isDemo = model?.startsWith('demo/');
+  return h(
+    'div.grow.scroll',
+    h(
+      'div.welcome',
+      h('h1', 'What should the agent do?'),
+      h(
+        'p',
+        'Every tool call appears as a card here: what it does, why it may, and what became of it. You decide what needs your approval.',
+      ),
+      h(
+        'p.muted',
+        isDemo
+          ? `The demo model answers${reason ? ` (${reason})` : ''}: it understands plain requests like these and needs no key. `
+          : `Model: ${model}. `,
+        'Workspace: ',
+        h('code', workspace ?? ''),
+        ` · access: ${access ?? ''}. `,
+        h('a', { href: href('settings') }, 'Settings'),
+      ),
+      h(
+        'div.starts',
+        STARTS.map(([label, text]) => h('button', { onclick: (event) => start(event, text) }, h('strong', label), h('span.muted', text))),
+      ),
+      h('p.muted', 'Shift-click a suggestion to edit it first. ', h('kbd', '?'), ' lists the keys.'),
+    ),
+  );
+
+  function start(event, text) {
+    if (event.shiftKey || !store.can('chat')) edit(text);
+    else send(text).catch(report);
+  }
+}

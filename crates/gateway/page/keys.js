@@ -1,0 +1,48 @@
+// Keys of the whole page. None of them works while the user types.
+
+import { openHelp, openPalette } from './on-demand.js';
+import { go } from './router.js';
+
+const PLACES = { c: 'chat', i: 'inbox', t: 'tools', a: 'agents', h: 'history', u: 'usage', d: 'doctor', s: 'settings', p: 'policy' };
+let prefix = 0;
+
+export function listenToKeys(shell) {
+  document.addEventListener('haft-palette', () => openPalette());
+  document.addEventListener('keydown', (event) => {
+    if (event.defaultPrevented || event.isComposing) return;
+    if (chord(event)) return;
+    if (
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      isTyping(event.target) ||
+      document.querySelector('dialog[open], [popover]:popover-open')
+    )
+      return;
+    if (plain(event) || shell.place?.key?.(event)) event.preventDefault();
+  });
+}
+
+function chord(event) {
+  const isControl = event.ctrlKey || event.metaKey;
+  if (isControl && event.key.toLowerCase() === 'k') openPalette();
+  else if (isControl && event.altKey && event.key.toLowerCase() === 'n') go('chat');
+  else return false;
+  event.preventDefault();
+  return true;
+}
+
+function plain(event) {
+  if (prefix && performance.now() - prefix < 1500 && PLACES[event.key]) {
+    prefix = 0;
+    go(PLACES[event.key]);
+    return true;
+  }
+  prefix = event.key === 'g' ? performance.now() : 0;
+  if (event.key === '?') openHelp();
+  return event.key === '?' || event.key === 'g';
+}
+
+function isTyping(target) {
+  return target.closest?.('input:not([type="checkbox"], [type="radio"]), textarea, select, [contenteditable]') !== null;
+}

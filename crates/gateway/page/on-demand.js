@@ -1,0 +1,12 @@
+// Parts that are loaded when they are used first, so that the page itself stays small.
+
+const call =
+  (file, name) =>
+  async (...values) =>
+    (await import(file))[name](...values);
+
+export const openHelp = call('./elements/help.js', 'openHelp');
+export const openPalette = call('./elements/palette.js', 'openPalette');
+export const openUndo = call('./elements/undo.js', 'openUndo');
+export const welcome = call('./elements/welcome.js', 'welcome');
+export const chatPanel = call('./elements/chat-panel.js', 'chatPanel');

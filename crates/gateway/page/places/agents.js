@@ -1,0 +1,199 @@
+// Agents: which tools each one has, with check boxes, the effective result, and the change of the file before it is saved.
+
+import { api } from '../api.js';
+import { fill, h, insertRendered } from '../dom.js';
+import { plural } from '../format.js';
+import { act, toast } from '../notices.js';
+import { href } from '../router.js';
+import { store } from '../store.js';
+import { load } from '../elements/page.js';
+
+export function mount(root, first) {
+  const cards = h('div.tool-list');
+  const detail = h('section.detail', { 'aria-label': 'Agent' });
+  const box = h('div.split', h('div.side', h('div.side-head', h('h1', 'Agents')), cards), detail);
+  let current = null;
+  fill(root, box);
+  const reload = load(
+    cards,
+    () => api.get('/api/agents'),
+    ({ agents }) => agents.map(card),
+  );
+  show(first);
+  return {
+    update: (to) => {
+      reload();
+      show(to);
+      return true;
+    },
+    unmount: store.on('changed:agents', () => reload()),
+  };
+
+  function card({ name, active, access, model, tools }) {
+    return h(
+      'a.tool-item',
+      { href: href('agents', name), 'aria-current': name === current ? 'true' : null },
+      h('span', { title: active ? 'the agent of this server' : '' }, active ? '●' : '○'),
+      h('span.name', name),
+      h('span.badge', access ?? 'default'),
+      h('span.about', `${model ?? 'default model'} · ${tools.offered} of ${tools.total} tools offered`),
+    );
+  }
+
+  function show({ id }) {
+    current = id ?? store.me.agent;
+    box.classList.toggle('has-detail', Boolean(id));
+    load(
+      detail,
+      () => api.get(api.agent(current)),
+      (agent) => editor(agent, () => show({ id })),
+    );
+  }
+}
+
+function editor(agent, reload) {
+  /** What the user changed: the name of a tool, and whether it is ticked. */
+  const changes = new Map();
+  const result = h('aside.box.stuck', { 'aria-live': 'polite' });
+  const search = h('input', { type: 'search', placeholder: 'Search tools', 'aria-label': 'Search tools', oninput: drawList });
+  const list = h('div.stack');
+  const isOn = (tool) => changes.get(tool.name) ?? tool.offered;
+  let timer = 0;
+  drawList();
+  fill(result, resultNodes(agent.tools));
+  return h(
+    'div.stack',
+    h(
+      'div.row',
+      h('a.button', { href: href('agents') }, '‹ All'),
+      h('h1', agent.name),
+      [agent.model?.value ?? 'default model', agent.access?.value].filter(Boolean).map((text) => h('span.badge', text)),
+    ),
+    agent.prompt?.value && h('details', h('summary', 'Prompt'), h('pre.output', agent.prompt.value)),
+    agent.policy?.length > 0 &&
+      h(
+        'details',
+        h('summary', 'Its settings'),
+        agent.policy.map((each) => h('div', h('code', `${each.key} = ${JSON.stringify(each.value)}`))),
+      ),
+    result,
+    h('h2', 'Tools of this agent'),
+    search,
+    list,
+  );
+
+  function drawList() {
+    const words = search.value.toLowerCase();
+    const sections = Map.groupBy(
+      agent.tools.filter((tool) => `${tool.name} ${tool.description}`.toLowerCase().includes(words)),
+      (tool) => tool.section,
+    );
+    fill(
+      list,
+      [...sections].map(([name, tools]) => section(name, tools)),
+    );
+  }
+
+  function section(name, tools) {
+    const on = tools.filter(isOn).length;
+    return h(
+      'fieldset.box',
+      h(
+        'legend',
+        h(
+          'label.check',
+          h('input', {
+            type: 'checkbox',
+            checked: on === tools.length,
+            indeterminate: on > 0 && on < tools.length,
+            onchange: (event) => change(tools, event.target.checked),
+          }),
+          h('strong', name),
+        ),
+      ),
+      h(
+        'ul.pick',
+        tools.map((tool) =>
+          h(
+            'li',
+            h(
+              'label',
+              h('input', {
+                type: 'checkbox',
+                checked: isOn(tool),
+                'data-tool': tool.name,
+                onchange: (event) => change([tool], event.target.checked),
+              }),
+              h(
+                'span',
+                h('code', tool.name),
+                ` - ${tool.description.split(/\.\s/, 1)[0]}`,
+                !tool.offered && tool.reason && h('small', ` (${tool.reason})`),
+              ),
+            ),
+          ),
+        ),
+      ),
+    );
+  }
+
+  function change(tools, isTicked) {
+    for (const tool of tools) {
+      if (tool.offered === isTicked) changes.delete(tool.name);
+      else changes.set(tool.name, isTicked);
+    }
+    const focused = document.activeElement?.dataset?.tool;
+    drawList();
+    if (focused) list.querySelector(`[data-tool="${CSS.escape(focused)}"]`)?.focus();
+    clearTimeout(timer);
+    timer = setTimeout(preview, 200);
+  }
+
+  function body() {
+    const named = (isTicked) => [...changes].filter(([, ticked]) => ticked === isTicked).map(([name]) => name);
+    return { on: named(true), off: named(false) };
+  }
+
+  function preview() {
+    load(
+      result,
+      () => api.post(api.agent(agent.name, '/preview'), body()),
+      (answer) => resultNodes(answer.tools, answer),
+    );
+  }
+
+  function resultNodes(tools, answer) {
+    const removed = tools.filter((tool) => !tool.offered);
+    const save = h(
+      'button.primary',
+      {
+        disabled: !store.can('admin'),
+        onclick: () =>
+          act(save, async () => {
+            await api.put(api.agent(agent.name), body());
+            toast(`Saved ${agent.name}. It takes effect in sessions that are opened from now on.`, { kind: 'ok' });
+            reload();
+          }),
+      },
+      'Save',
+    );
+    return [
+      h('h2', `Result: ${plural(tools.length - removed.length, 'tool')} offered`),
+      removed.length > 0 &&
+        h(
+          'details',
+          h('summary', `${removed.length} not offered`),
+          h(
+            'ul.pick',
+            removed.map((tool) => h('li', h('span', '–'), h('span', h('code', tool.name), ` ${tool.reason ?? ''}`))),
+          ),
+        ),
+      answer?.changed && [
+        h('small', 'Change of ', h('code', answer.file)),
+        insertRendered(h('div.rendered.scroll'), answer.diff_html),
+        h('div.row', save, h('button', { onclick: reload }, 'Discard')),
+      ],
+      !answer?.changed && h('p.muted', 'Check or uncheck a tool: the change of your configuration is shown here before anything is saved.'),
+    ];
+  }
+}

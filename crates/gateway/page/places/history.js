@@ -1,0 +1,198 @@
+// Every call that ever happened: filters in the address, a timeline, rows, and the whole card of one.
+
+import { api } from '../api.js';
+import { fill, h, visible } from '../dom.js';
+import { duration, fullTime, when } from '../format.js';
+import { report } from '../notices.js';
+import { go, href, replace } from '../router.js';
+import { CALL_STATES, callLook, isOpen } from '../states.js';
+import { store } from '../store.js';
+import { loadCall } from '../elements/call-detail.js';
+import { dialog } from '../elements/dialog.js';
+import { control, empty, select } from '../elements/page.js';
+import { download } from '../elements/session-actions.js';
+import { timeline } from '../elements/timeline.js';
+import '../elements/virtual-list.js';
+
+const PAGE = 200;
+const FIELDS = ['text', 'tool', 'status', 'verdict', 'agent', 'session', 'path', 'host', 'since', 'until'];
+
+export function mount(root, first) {
+  let filters = Object.fromEntries(FIELDS.map((name) => [name, first.query.get(name) ?? '']));
+  let calls = [];
+  let before = null;
+  let isLoading = false;
+  let turn = 0;
+  const plot = h('div');
+  const bar = h('div.filters');
+  const count = h('small', { role: 'status' });
+  const list = h('haft-list', { tabindex: 0, 'data-label': 'Calls', 'data-role': 'list' });
+  const nothing = h('div');
+  list.setup({ key: (call) => call.record ?? call.id, estimate: () => 35, render: row });
+  list.addEventListener('viewchange', () => list.scrollHeight - list.scrollTop - list.clientHeight < 800 && more());
+  fill(
+    root,
+    h('header.place-head', h('h1', 'History'), count, h('button', { onclick: exportAll }, 'Export as JSON lines')),
+    h('div.timeline', bar),
+    plot,
+    h(
+      'div.grid-row.history-row.head',
+      { 'aria-hidden': 'true' },
+      ['When', 'State', 'Tool', 'About', 'Took'].map((name) => h('span', name)),
+    ),
+    nothing,
+    list,
+  );
+  drawFilters();
+  reload();
+  if (first.id) openCall(first.id);
+  let timer = 0;
+  const stops = [store.on('calls', (call) => !isOpen(call) && refreshSoon()), store.on('reset', reload)];
+  return {
+    update,
+    key,
+    unmount: () => {
+      clearTimeout(timer);
+      stops.forEach((stop) => stop());
+    },
+  };
+
+  function update(to) {
+    const next = Object.fromEntries(FIELDS.map((name) => [name, to.query.get(name) ?? '']));
+    if (JSON.stringify(next) !== JSON.stringify(filters)) {
+      filters = next;
+      drawFilters();
+      reload();
+    }
+    if (to.id) openCall(to.id);
+    return true;
+  }
+
+  function key(event) {
+    if (event.key === '/') bar.querySelector('input').focus();
+    return event.key === '/';
+  }
+
+  function drawFilters() {
+    const input = (name, label, attributes = {}) =>
+      control(
+        label,
+        h('input', { value: filters[name], size: 12, onchange: (event) => set({ [name]: event.target.value.trim() }), ...attributes }),
+      );
+    const states = [
+      ['', 'any'],
+      ['failed', 'all failures'],
+      ...CALL_STATES.filter((state) => !isOpen({ state })).map((state) => [state, callLook({ state }).word]),
+    ];
+    const session = filters.session && store.sessions.get(filters.session);
+    fill(
+      bar,
+      input('text', 'Text', { type: 'search' }),
+      input('tool', 'Tool'),
+      control(
+        'State',
+        select(states, filters.status, (status) => set({ status })),
+      ),
+      control(
+        'Decision',
+        select([['', 'any'], ['allow'], ['ask'], ['deny']], filters.verdict, (verdict) => set({ verdict })),
+      ),
+      input('path', 'Path'),
+      input('host', 'Host'),
+      input('agent', 'Agent'),
+      filters.session &&
+        h('button', { onclick: () => set({ session: '' }) }, `session: ${session?.title || filters.session.slice(0, 8)} ×`),
+      (filters.since || filters.until) &&
+        h('button', { onclick: () => set({ since: '', until: '' }) }, `${when(filters.since)} – ${when(filters.until)} ×`),
+      Object.values(filters).some(Boolean) && h('button', { onclick: () => go('history') }, 'Clear'),
+    );
+  }
+
+  function set(change) {
+    filters = { ...filters, ...change };
+    replace('history', null, filters);
+    drawFilters();
+    reload();
+  }
+
+  function refreshSoon() {
+    clearTimeout(timer);
+    timer = setTimeout(() => list.scrollTop < 40 && reload(), 1000);
+  }
+
+  async function reload() {
+    turn += 1;
+    before = null;
+    isLoading = false;
+    await more(true);
+  }
+
+  async function more(isFirst = false) {
+    if (isLoading || (!isFirst && !before)) return;
+    isLoading = true;
+    const mine = turn;
+    try {
+      const answer = await api.get('/api/history', { ...filters, limit: PAGE, before });
+      if (mine !== turn) return;
+      calls = isFirst ? answer.calls : [...calls, ...answer.calls];
+      before = answer.before;
+      draw();
+    } catch (error) {
+      report(error);
+    } finally {
+      if (mine === turn) isLoading = false;
+    }
+  }
+
+  function draw() {
+    list.items = calls;
+    count.textContent = `${calls.length}${before ? '+' : ''} calls`;
+    fill(plot, timeline(calls, { zoom: (since, until) => set({ since, until }), open: (call) => openCall(call.record) }));
+    const isFiltered = Object.values(filters).some(Boolean);
+    fill(
+      nothing,
+      calls.length === 0 &&
+        (isFiltered
+          ? empty('No call matches these filters.', 'Clear the filters', href('history'))
+          : empty(
+              'Nothing has been called yet. Each call of a tool is kept here with its decision, its diff and its undo.',
+              'Ask the agent to read a file',
+              href('chat'),
+            )),
+    );
+    nothing.hidden = calls.length > 0;
+  }
+
+  function row(call, element) {
+    const line = element ?? h('div.grid-row.history-row', { tabindex: 0 });
+    const { icon, word, kind } = callLook(call);
+    line.onclick = () => openCall(call.record);
+    line.onkeydown = (event) => event.key === 'Enter' && openCall(call.record);
+    return fill(
+      line,
+      h('span.when', { title: fullTime(call.started) }, when(call.started)),
+      h('span', { class: `state ${kind}` }, `${icon} ${word}`),
+      h('code', visible(call.tool)),
+      h('span.target', visible([call.title, call.outcome].filter(Boolean).join(' · '))),
+      h('span.took', duration(call.duration_ms)),
+    );
+  }
+
+  function openCall(record) {
+    if (!record || document.querySelector('dialog[open]')) return;
+    const body = h('div', 'Loading…');
+    const session = calls.find((call) => call.record === record)?.session;
+    replace('history', record, filters);
+    dialog('Call', [body, session && h('a', { href: href('chat', session) }, 'Open its session')], [], {
+      closeLabel: 'Close',
+      className: 'wide',
+      onclose: () => location.hash.startsWith('#/history') && replace('history', null, filters),
+    });
+    loadCall(record, body);
+  }
+
+  async function exportAll() {
+    while (before && calls.length < 100_000) await more();
+    download('history.jsonl', calls.map((call) => JSON.stringify(call)).join('\n'));
+  }
+}

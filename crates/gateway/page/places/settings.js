@@ -1,0 +1,89 @@
+// The effective configuration: each value with the file and line that it comes from, and what is wrong in the files.
+
+import { api } from '../api.js';
+import { fill, h } from '../dom.js';
+import { applyTheme, theme } from '../theme.js';
+import { replace } from '../router.js';
+import { store } from '../store.js';
+import { control, load, page, select, table } from '../elements/page.js';
+
+const KINDS = { 'built-in': '', user: 'accent', project: 'ask', environment: 'ok', flag: 'ok' };
+
+export function mount(root, { query }) {
+  const result = h('div.stack');
+  const search = h('input', {
+    type: 'search',
+    value: query.get('text') ?? '',
+    oninput: () => {
+      replace('settings', null, { text: search.value });
+      draw();
+    },
+  });
+  const onlySet = h('input', { type: 'checkbox', onchange: draw });
+  let answer = null;
+  fill(
+    page(root, 'Settings'),
+    h(
+      'div.filters',
+      control('Search', search),
+      h('label.check', onlySet, 'only what is set'),
+      control('Look of this page', select([['system', 'as the system'], ['light'], ['dark']], theme(), applyTheme)),
+    ),
+    result,
+  );
+  const again = load(
+    result,
+    () => api.get('/api/settings'),
+    (settings) => {
+      answer = settings;
+      queueMicrotask(draw);
+      return [];
+    },
+  );
+  return { key: (event) => event.key === '/' && (search.focus(), true), unmount: store.on('changed:settings', () => again()) };
+
+  function draw() {
+    if (!answer) return;
+    const words = search.value.toLowerCase();
+    const shown = answer.settings.filter(
+      ({ key, value, source }) =>
+        `${key} ${JSON.stringify(value)}`.toLowerCase().includes(words) && (!onlySet.checked || source.layer !== 'built-in'),
+    );
+    fill(
+      result,
+      answer.problems.map((problem) =>
+        h(
+          'p.call-error',
+          { role: 'alert' },
+          '✗ ',
+          [problem.file, problem.line].filter(Boolean).join(':'),
+          ' ',
+          problem.message ?? String(problem),
+          ' ',
+          problem.help ?? '',
+        ),
+      ),
+      h(
+        'p.muted',
+        'Your file: ',
+        h('code', answer.file ?? 'none yet'),
+        ` · ${shown.length} of ${answer.settings.length} settings. To change one, edit your file; `,
+        h('code', 'haft config check'),
+        ' says whether it is right.',
+      ),
+      table(
+        [
+          ['Key', (row) => h('code', row.key)],
+          ['Value', (row) => h('code', row.value === null ? 'unset' : JSON.stringify(row.value))],
+          ['From', source],
+        ],
+        shown,
+        'Settings',
+      ),
+    );
+  }
+}
+
+function source({ source: { layer, file, line } }) {
+  return [h('span', { class: `badge ${KINDS[layer] ?? ''}` }, layer), file && h('div.source', `${file}${line ? `:${line}` : ''}`)];
+}

@@ -1,0 +1,31 @@
+//! What every request handler has.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::approvals::PageApprovals;
+use crate::auth::GuardState;
+use crate::backend::GatewayBackend;
+use crate::invocations::Invocations;
+use crate::sessions::SessionHost;
+
+/// The state of the server. Cheap to clone; clones share everything.
+#[derive(Clone)]
+pub(crate) struct App {
+    pub(crate) backend: Arc<dyn GatewayBackend>,
+    pub(crate) guard: Arc<GuardState>,
+    pub(crate) approvals: PageApprovals,
+    pub(crate) sessions: Arc<SessionHost>,
+    pub(crate) invocations: Arc<Invocations>,
+    /// The address of the page.
+    pub(crate) url: Arc<str>,
+    pub(crate) stop: CancellationToken,
+}
+
+impl App {
+    /// Tells every page that something which it may show has changed.
+    pub(crate) fn changed(&self, what: &str) {
+        self.approvals.hub.send("changed", None, &serde_json::json!({ "what": what }));
+    }
+}

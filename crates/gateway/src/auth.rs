@@ -1,0 +1,11 @@
+//! Who may do what: tokens, their scopes, and the checks of each request.
+
+mod guard;
+mod limiter;
+mod scope;
+mod tokens;
+
+pub(crate) use self::guard::{GuardState, SignedIn, check, cookie_name};
+pub(crate) use self::limiter::FailureLimit;
+pub(crate) use self::scope::{Scope, Scopes};
+pub(crate) use self::tokens::{NewToken, TokenBook, TokenSummary, token_id, token_name};

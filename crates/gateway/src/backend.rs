@@ -1,0 +1,130 @@
+//! What the gateway needs of the program that it is part of.
+
+use std::sync::Arc;
+
+use haft_contract::BoxFuture;
+use haft_store::{CallLog, SessionStore};
+use haft_tui::chat::{ChatBackend, ChatOptions};
+use haft_tui::failure::Failure;
+use serde_json::Value;
+
+/// The tool and the arguments of a request.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ToolRequest {
+    /// Any name of the tool.
+    pub tool: String,
+    /// The agent that calls; `None` is the one of the server.
+    pub agent: Option<String>,
+    /// The arguments, if there are any.
+    pub arguments: Option<Value>,
+    /// The provider whose form of the tool is wanted.
+    pub provider: Option<String>,
+}
+
+impl ToolRequest {
+    /// Without arguments.
+    pub fn new(tool: impl Into<String>, agent: Option<String>) -> Self {
+        Self { tool: tool.into(), agent, arguments: None, provider: None }
+    }
+}
+
+/// Lists of an agent in the user's file; `None` leaves a list as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AgentChange {
+    /// Tools that are ticked.
+    pub on: Vec<String>,
+    /// Tools that are not.
+    pub off: Vec<String>,
+}
+
+/// Builds concrete types, and answers what only the configuration knows. Values are JSON as `docs/GATEWAY.md` describes it.
+pub trait GatewayBackend: Send + Sync {
+    /// The stored sessions.
+    fn sessions(&self) -> Arc<dyn SessionStore>;
+    /// The history of calls.
+    fn calls(&self) -> Arc<dyn CallLog>;
+    /// The configuration of a conversation.
+    fn chat(&self, options: &ChatOptions) -> Result<Arc<dyn ChatBackend>, Failure>;
+    /// Facts about the server for `GET /api/me`.
+    fn about(&self) -> BoxFuture<'_, Result<Value, Failure>>;
+    /// Every tool, with whether the agent is offered it.
+    fn tools(&self, agent: Option<&str>) -> Result<Value, Failure>;
+    /// One tool in full.
+    fn tool(&self, request: &ToolRequest) -> Result<Value, Failure>;
+    /// Why a tool or a call is allowed or denied.
+    fn explain<'a>(&'a self, request: &'a ToolRequest) -> BoxFuture<'a, Result<Value, Failure>>;
+    /// Calls a tool as the user; returns the id of the record.
+    fn invoke<'a>(&'a self, request: &'a ToolRequest, call_id: &'a str) -> BoxFuture<'a, Result<haft_contract::ToolResult, Failure>>;
+    /// Undoes a call or a session; with `apply` unset it is only looked at.
+    fn undo<'a>(&'a self, scope: UndoRequest<'a>) -> BoxFuture<'a, Result<Value, Failure>>;
+    /// All agents.
+    fn agents(&self) -> Result<Value, Failure>;
+    /// One agent.
+    fn agent(&self, name: &str) -> Result<Value, Failure>;
+    /// The change of the user's file, and the tools that result. With [`Saving::Write`] the file is written.
+    fn edit_agent(&self, name: &str, change: &AgentChange, saving: Saving) -> Result<Value, Failure>;
+    /// Every setting with its source.
+    fn settings(&self) -> Result<Value, Failure>;
+    /// The checks of the doctor.
+    fn doctor(&self) -> BoxFuture<'_, Result<Value, Failure>>;
+    /// Every tool with every step of the policy.
+    fn policy<'a>(&'a self, agent: Option<&'a str>) -> BoxFuture<'a, Result<Value, Failure>>;
+    /// What past calls would become with other settings.
+    fn simulate<'a>(&'a self, config: &'a str, calls: usize) -> BoxFuture<'a, Result<Value, Failure>>;
+    /// What commands wrote and could not stay.
+    fn quarantine(&self, request: QuarantineRequest<'_>) -> Result<Value, Failure>;
+    /// Background jobs.
+    fn jobs(&self) -> BoxFuture<'_, Result<Value, Failure>>;
+    /// Ends a background job.
+    fn kill_job<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<(), Failure>>;
+    /// MCP servers and providers.
+    fn connections(&self) -> BoxFuture<'_, Result<Value, Failure>>;
+    /// The budget, as far as it is set, in dollars.
+    fn budget(&self) -> Value;
+}
+
+/// Whether a change is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Saving {
+    /// Only shown.
+    Preview,
+    /// Written to the user's file.
+    Write,
+}
+
+/// What is undone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UndoRequest<'a> {
+    /// Look at the files of a call.
+    PreviewCall(&'a str),
+    /// Look at the files of a session.
+    PreviewSession(&'a str),
+    /// Undo a call.
+    Call(&'a str, LaterChanges),
+    /// Undo a session.
+    Session(&'a str, LaterChanges),
+}
+
+/// What an undo does with files that something else changed since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LaterChanges {
+    /// Nothing is undone.
+    Keep,
+    /// They are overwritten, and a copy is kept.
+    Overwrite,
+}
+
+/// A request about the quarantine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QuarantineRequest<'a> {
+    /// All entries.
+    List,
+    /// One entry with its content.
+    Show(&'a str),
+    /// Move it back.
+    Restore(&'a str, LaterChanges),
+    /// Remove it for good.
+    Remove(&'a str),
+}

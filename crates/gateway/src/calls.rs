@@ -1,0 +1,235 @@
+//! Calls as the page shows them: from a running turn, and from the history.
+
+use std::path::Path;
+
+use haft_contract::{Content, ErrorKind, ToolOutput, ToolResult};
+use haft_store::{CallRecord, CallStatus};
+use haft_text::base64;
+use haft_tui::failure::to_change;
+use haft_tui::terminal::{call_subject, outcome_facts};
+use haft_tui::{diff, effects};
+use serde_json::Value;
+
+use crate::api::{CallState, CallView, EffectView, ImageView};
+use crate::render;
+use crate::time::{milliseconds, timestamp};
+
+/// Bytes of a picture that is sent; a larger one is named only.
+const MOST_IMAGE_BYTES: usize = 2 << 20;
+/// Bytes of arguments that are sent as they are.
+const MOST_ARGUMENT_BYTES: usize = 256 << 10;
+
+impl CallView {
+    /// A call that begins.
+    pub(crate) fn begun(session: &str, agent: &str, id: &str, tool: &str, arguments: &str) -> Self {
+        let value = serde_json::from_str(arguments).unwrap_or_else(|_| Value::String(arguments.to_owned()));
+        Self {
+            id: id.to_owned(),
+            session: session.to_owned(),
+            agent: agent.to_owned(),
+            tool: render::visible_line(tool).into_owned(),
+            state: CallState::Running,
+            title: call_subject(arguments),
+            started: timestamp(std::time::SystemTime::now()),
+            ..Self::default()
+        }
+        .with_arguments(value)
+    }
+
+    fn with_arguments(mut self, arguments: Value) -> Self {
+        self.arguments_html = render::json(&arguments);
+        let is_large = arguments.to_string().len() > MOST_ARGUMENT_BYTES;
+        self.arguments = if is_large { Value::Null } else { arguments };
+        self
+    }
+
+    /// Adds the result.
+    pub(crate) fn end(&mut self, result: &ToolResult) {
+        self.duration_ms = Some(milliseconds(result.elapsed));
+        (self.progress, self.approval) = (None, None);
+        match &result.outcome {
+            Ok(output) => {
+                self.state = CallState::Success;
+                self.outcome = Some(outcome_facts(output).join(" · "));
+                self.set_result(&output.texts().collect::<Vec<_>>().join("\n"));
+                self.images = output.content.iter().filter_map(image).collect();
+            }
+            Err(error) => {
+                self.state = state_of(error.kind().as_str());
+                self.error_type = Some(error.kind().as_str().to_owned());
+                self.set_failure(error.message());
+                self.help = to_change(error.details());
+            }
+        }
+        if let Some(text) = result.details().and_then(|details| details["diff"].as_str()) {
+            let (added, removed) = diff::counts(text);
+            (self.added, self.removed, self.diff_html) = (Some(added), Some(removed), Some(render::diff(text)));
+        }
+    }
+
+    fn set_result(&mut self, text: &str) {
+        let (shown, is_cut) = render::bounded(text);
+        self.result = Some(shown.to_owned());
+        self.result_html = Some(result_html(text));
+        self.result_cut = is_cut;
+    }
+
+    /// A success of which only the text is kept.
+    fn set_success(&mut self, text: &str) {
+        self.set_result(text);
+        self.outcome = Some(outcome_facts(&ToolOutput::text(text)).join(" · "));
+    }
+
+    fn set_failure(&mut self, message: &str) {
+        self.set_result(message);
+        let (shown, _) = render::bounded(message);
+        self.message = Some(shown.to_owned());
+        self.outcome = shown.lines().next().map(|line| haft_text::display::shorten(line, 120).into_owned());
+    }
+
+    /// Sets the result that a transcript has.
+    pub(crate) fn set_stored_result(&mut self, text: &str, error_type: Option<&str>) {
+        if let Some(kind) = error_type {
+            (self.state, self.error_type) = (state_of(kind), Some(kind.to_owned()));
+            self.set_failure(text);
+        } else {
+            self.state = CallState::Success;
+            self.set_success(text);
+        }
+    }
+
+    /// A call of the history.
+    pub(crate) fn recorded(record: &CallRecord) -> Self {
+        let mut view = Self {
+            id: record.call_id.clone(),
+            session: record.session.clone(),
+            tool: render::visible_line(&record.tool).into_owned(),
+            title: call_subject(&record.arguments.to_string()),
+            ..Self::default()
+        }
+        .with_arguments(record.arguments.clone());
+        match &record.status {
+            CallStatus::Begun => view.state = CallState::Interrupted,
+            CallStatus::Success => {
+                view.state = CallState::Success;
+                view.set_success(&record.summary);
+            }
+            CallStatus::Error(kind) => {
+                view.state = state_of(kind);
+                view.error_type = Some(kind.clone());
+                view.set_failure(&record.summary);
+            }
+        }
+        if record.status != CallStatus::Begun {
+            view.duration_ms = Some(milliseconds(record.elapsed));
+        }
+        view.enrich(record);
+        view
+    }
+
+    /// Adds what the history knows of it.
+    pub(crate) fn enrich(&mut self, record: &CallRecord) {
+        self.record = Some(record.id.clone());
+        self.agent.clone_from(&record.agent);
+        self.started = timestamp(record.started);
+        self.original_arguments.clone_from(&record.original_arguments);
+        self.effects = effect_views(&record.effects, &record.workspace);
+        self.decision = Some(record.decision.clone());
+        self.undone = record.undone;
+        let changes_files = effects::all(&record.effects).iter().any(|effect| {
+            let is_sandboxed = matches!(effect["host"].as_str(), Some("sandbox" | "container"));
+            matches!(effect["effect"].as_str(), Some("write" | "delete")) || is_sandboxed
+        });
+        let has_run = !matches!(self.state, CallState::Denied | CallState::Blocked);
+        self.can_undo = changes_files && has_run && !record.undone && record.status != CallStatus::Begun;
+    }
+}
+
+/// Text of a tool: with the colours of a terminal, or as JSON.
+fn result_html(text: &str) -> String {
+    let is_json = text.trim_start().starts_with(['{', '[']) && text.len() <= render::MOST_CHARS;
+    let value = is_json.then(|| serde_json::from_str::<Value>(text).ok()).flatten();
+    value.map_or_else(|| render::ansi(text), |value| render::json(&value))
+}
+
+fn image(content: &Content) -> Option<ImageView> {
+    let Content::Image { mime, data } = content else { return None };
+    // Only formats that are pictures and nothing else: an SVG can contain scripts.
+    let is_known = matches!(mime.as_str(), "image/png" | "image/jpeg" | "image/gif" | "image/webp");
+    (is_known && data.len() <= MOST_IMAGE_BYTES)
+        .then(|| ImageView { mime: mime.clone(), url: format!("data:{mime};base64,{}", base64::encode(data)) })
+}
+
+fn state_of(kind: &str) -> CallState {
+    const DENIED: [&str; 6] =
+        ["permission_denied", "path_not_allowed", "approval_timeout", "tool_not_available", "tool_globally_disabled", "blocked"];
+    match kind {
+        kind if kind == ErrorKind::Cancelled.as_str() => CallState::Cancelled,
+        kind if kind == ErrorKind::Timeout.as_str() => CallState::TimedOut,
+        "loop_blocked" => CallState::Blocked,
+        kind if DENIED.contains(&kind) => CallState::Denied,
+        _ => CallState::Error,
+    }
+}
+
+/// Effects as text, those that weigh most first.
+pub(crate) fn effect_views(recorded: &Value, workspace: &Path) -> Vec<EffectView> {
+    let mut views: Vec<EffectView> = effects::all(recorded)
+        .iter()
+        .map(|effect| {
+            let (kind, target) = effects::describe(effect, workspace);
+            let target = render::visible_line(&target).into_owned();
+            EffectView { weight: weight(&kind), kind, target, outside: effect["outside"] == true }
+        })
+        .collect();
+    views.sort_by_key(|view| view.weight);
+    views
+}
+
+fn weight(kind: &str) -> u8 {
+    match kind {
+        "delete" | "end_job" => 1,
+        "exec" | "unknown" | "contained" | "spawn" => 2,
+        "connect" | "send" => 3,
+        "write" | "configure" | "write_job" => 4,
+        "read" | "read_job" => 5,
+        _ => 6,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use haft_contract::ToolError;
+    use serde_json::json;
+
+    use super::*;
+
+    fn ended(outcome: Result<ToolOutput, ToolError>) -> CallView {
+        let mut call = CallView::begun("s", "main", "c1", "exec", r#"{"command":"make \u202ex"}"#);
+        call.end(&ToolResult { call_id: "c1".into(), tool: "exec".into(), outcome, elapsed: Duration::from_millis(5), stored: None });
+        call
+    }
+
+    #[test]
+    fn ended_call_shows_its_outcome_safely() {
+        let ok = ended(Ok(ToolOutput::text("<script>\u{1b}[31mred").with_details(json!({"exit_code": 0, "diff": "--- a\n+++ b\n+x"}))));
+        assert_eq!((ok.state, ok.outcome.as_deref(), ok.added), (CallState::Success, Some("exit 0 · <script>\\u{1b}[31mred"), Some(1)));
+        assert_eq!(ok.result_html.as_deref(), Some("<pre>&lt;script&gt;<span class=\"ansi-31\">red</span></pre>"));
+        assert!(!ok.title.contains('\u{202e}') && !ok.arguments_html.contains('\u{202e}'));
+        let svg = ended(Ok(ToolOutput::default().with_image("image/svg+xml", b"<svg onload=x>".to_vec()).with_image("image/png", vec![1])));
+        assert_eq!(svg.images.len(), 1);
+        let denied = ended(Err(ToolError::new(ErrorKind::PermissionDenied, "no\nmore")));
+        assert_eq!((denied.state, denied.outcome.as_deref()), (CallState::Denied, Some("no")));
+    }
+
+    #[test]
+    fn effects_are_sorted_by_weight() {
+        let effects =
+            json!([{"effect": "read", "path": "/w/a"}, {"effect": "delete", "path": "/w/b\u{202e}"}, {"effect": "write", "path": "/x"}]);
+        let views = effect_views(&effects, Path::new("/w"));
+        let seen: Vec<_> = views.iter().map(|view| (view.kind.as_str(), view.target.as_str())).collect();
+        assert_eq!(seen, [("delete", "b⟨U+202E⟩"), ("write", "/x"), ("read", "a")]);
+    }
+}

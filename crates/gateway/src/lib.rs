@@ -1,0 +1,27 @@
+//! The gateway: an HTTP API and a page on which the user talks to agents, watches their calls, and decides.
+//!
+//! Sessions run in the server ([`Gateway::serve`]) on the same agent loop as `haft chat`, and go on without a page. Every change is an event
+//! of one stream that any number of pages read. `docs/GATEWAY.md` describes the API.
+
+mod api;
+mod app;
+mod approvals;
+mod assets;
+mod auth;
+mod backend;
+mod body;
+mod calls;
+mod connections;
+mod error;
+mod hub;
+mod invocations;
+mod openapi;
+mod render;
+mod routes;
+mod server;
+mod sessions;
+mod time;
+
+pub use self::approvals::PageApprovals;
+pub use self::backend::{AgentChange, GatewayBackend, LaterChanges, QuarantineRequest, Saving, ToolRequest, UndoRequest};
+pub use self::server::{Gateway, GatewayError, GatewayOptions};

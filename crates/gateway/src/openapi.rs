@@ -1,0 +1,184 @@
+//! The OpenAPI document, made from the types of requests and objects.
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+use crate::api::{ApprovalView, CallView, ItemView, SessionView};
+use crate::auth::TokenSummary;
+use crate::error::ErrorBody;
+use crate::routes::bodies;
+
+/// A path of the API.
+struct ApiPath {
+    method: &'static str,
+    path: &'static str,
+    scope: &'static str,
+    about: &'static str,
+    body: Option<&'static str>,
+    answer: Option<&'static str>,
+}
+
+/// Methods, paths, scopes, and names of schemas. A test compares it with the router.
+const PATHS: &[(&str, &str, &str, &str, &str, &str)] = &[
+    ("post", "/api/login", "", "Take the token of a link and set the cookie", "LoginRequest", ""),
+    ("post", "/api/logout", "", "Revoke the token of this request", "", ""),
+    ("get", "/api/me", "", "Facts about the server and the token", "", ""),
+    ("get", "/api/tokens", "admin", "List tokens", "", "TokenSummary[]"),
+    ("post", "/api/tokens", "", "Make a token with a part of the scopes", "MintRequest", ""),
+    ("delete", "/api/tokens/{id}", "admin", "Revoke a token and all that it made", "", ""),
+    ("get", "/api/events", "view", "The stream of events", "", ""),
+    ("get", "/api/approvals", "view", "Open approvals", "", "ApprovalView[]"),
+    ("post", "/api/approvals/{id}", "approve", "Answer an approval", "AnswerRequest", ""),
+    ("get", "/api/sessions", "view", "List sessions", "", "SessionView[]"),
+    ("post", "/api/sessions", "chat", "Begin a session", "CreateRequest", "SessionView"),
+    ("get", "/api/sessions/{id}", "view", "One session", "", "SessionView"),
+    ("patch", "/api/sessions/{id}", "chat", "Give it a title", "RenameRequest", "SessionView"),
+    ("delete", "/api/sessions/{id}", "chat", "Remove it", "", ""),
+    ("get", "/api/sessions/{id}/items", "view", "Its transcript", "", "ItemView[]"),
+    ("post", "/api/sessions/{id}/messages", "chat", "Send a message", "MessageRequest", ""),
+    ("delete", "/api/sessions/{id}/messages/last", "chat", "Take back a message that waits", "", ""),
+    ("post", "/api/sessions/{id}/cancel", "chat", "Cancel its turn", "", ""),
+    ("post", "/api/sessions/{id}/fork", "chat", "Copy it", "ForkRequest", "SessionView"),
+    ("get", "/api/sessions/{id}/todos", "view", "Its to-do list", "", ""),
+    ("get", "/api/sessions/{id}/agents", "view", "Its sub-agents", "", ""),
+    ("get", "/api/sessions/{id}/files", "view", "Files that it changed", "", ""),
+    ("get", "/api/sessions/{id}/undo", "view", "Look at an undo of all its calls", "", ""),
+    ("post", "/api/sessions/{id}/undo", "admin", "Undo all its calls", "UndoBody", ""),
+    ("get", "/api/tools", "view", "List tools", "", ""),
+    ("get", "/api/tools/{name}", "view", "One tool", "", ""),
+    ("post", "/api/tools/{name}/explain", "view", "Why it is allowed or denied", "ExplainRequest", ""),
+    ("post", "/api/tools/{name}/invoke", "admin", "Call it", "InvokeRequest", "CallView"),
+    ("get", "/api/history", "view", "Past calls", "", "CallView[]"),
+    ("get", "/api/history/{record}", "view", "One past call", "", "CallView"),
+    ("get", "/api/history/{record}/undo", "view", "Look at an undo", "", ""),
+    ("post", "/api/history/{record}/undo", "admin", "Undo a call", "UndoBody", ""),
+    ("get", "/api/usage", "view", "Tokens, cost and times", "", ""),
+    ("get", "/api/agents", "view", "List agents", "", ""),
+    ("get", "/api/agents/{name}", "view", "One agent", "", ""),
+    ("put", "/api/agents/{name}", "admin", "Change its tools", "AgentRequest", ""),
+    ("post", "/api/agents/{name}/preview", "view", "Look at a change of its tools", "AgentRequest", ""),
+    ("get", "/api/jobs", "view", "Background jobs", "", ""),
+    ("delete", "/api/jobs/{id}", "admin", "Kill a job", "", ""),
+    ("get", "/api/quarantine", "view", "What commands wrote and could not stay", "", ""),
+    ("get", "/api/quarantine/{id}", "view", "One entry", "", ""),
+    ("delete", "/api/quarantine/{id}", "admin", "Remove an entry", "", ""),
+    ("post", "/api/quarantine/{id}/restore", "admin", "Move an entry back", "RestoreRequest", ""),
+    ("get", "/api/settings", "view", "Every setting with its source", "", ""),
+    ("get", "/api/doctor", "view", "What works here", "", ""),
+    ("get", "/api/policy", "view", "Every tool with every step of the policy", "", ""),
+    ("post", "/api/policy/simulate", "view", "What past calls would become", "SimulateRequest", ""),
+    ("get", "/api/connections", "view", "MCP servers and providers", "", ""),
+    ("post", "/api/render", "view", "Text as HTML", "RenderRequest", ""),
+    ("get", "/api/openapi.json", "view", "This document", "", ""),
+];
+
+impl ApiPath {
+    fn all() -> impl Iterator<Item = Self> {
+        let named = |name: &'static str| Some(name).filter(|name| !name.is_empty());
+        PATHS.iter().map(move |&(method, path, scope, about, body, answer)| Self {
+            method,
+            path,
+            scope,
+            about,
+            body: named(body),
+            answer: named(answer),
+        })
+    }
+
+    fn operation(&self) -> Value {
+        let parameters: Vec<Value> =
+            self.path.split('{').skip(1).filter_map(|part| part.split_once('}')).map(|(name, _)| path_parameter(name)).collect();
+        let content = self.answer.map_or_else(|| json!({ "type": "object" }), schema_of);
+        let media = if self.path == "/api/events" { "text/event-stream" } else { "application/json" };
+        let mut operation = json!({
+            "summary": self.about,
+            "parameters": parameters,
+            "responses": {
+                "200": { "description": "Done", "content": { media: { "schema": content } } },
+                "default": { "description": "An error", "content": { "application/json": { "schema": schema_of("ErrorBody") } } },
+            },
+        });
+        if !self.scope.is_empty() {
+            operation["x-scope"] = json!(self.scope);
+        }
+        if let Some(body) = self.body {
+            operation["requestBody"] = json!({ "required": true, "content": { "application/json": { "schema": schema_of(body) } } });
+        }
+        operation
+    }
+}
+
+fn path_parameter(name: &str) -> Value {
+    json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } })
+}
+
+fn schema_of(name: &str) -> Value {
+    let reference = |name: &str| json!({ "$ref": format!("#/components/schemas/{name}") });
+    name.strip_suffix("[]").map_or_else(|| reference(name), |name| json!({ "type": "array", "items": reference(name) }))
+}
+
+/// The document.
+pub(crate) fn document() -> Value {
+    let mut paths = Map::new();
+    for path in ApiPath::all() {
+        let entry = paths.entry(path.path).or_insert_with(|| json!({}));
+        entry[path.method] = path.operation();
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": { "title": "Haft gateway", "version": env!("CARGO_PKG_VERSION") },
+        "paths": paths,
+        "components": {
+            "schemas": schemas(),
+            "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } },
+        },
+        "security": [{ "token": [] }],
+    })
+}
+
+fn schemas() -> Value {
+    let mut generator =
+        SchemaSettings::draft2020_12().with(|settings| settings.definitions_path = "/components/schemas".into()).into_generator();
+    add::<SessionView>(&mut generator);
+    add::<CallView>(&mut generator);
+    add::<ItemView>(&mut generator);
+    add::<ApprovalView>(&mut generator);
+    add::<TokenSummary>(&mut generator);
+    add::<ErrorBody>(&mut generator);
+    bodies(&mut generator);
+    Value::Object(generator.take_definitions(true))
+}
+
+pub(crate) fn add<T: JsonSchema>(generator: &mut SchemaGenerator) {
+    generator.subschema_for::<T>();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_schema_that_a_path_names_is_in_the_document() {
+        let document = document();
+        let schemas = &document["components"]["schemas"];
+        for path in ApiPath::all() {
+            for name in [path.body, path.answer].into_iter().flatten() {
+                let name = name.trim_end_matches("[]");
+                assert!(schemas.get(name).is_some(), "{name} of {} is missing", path.path);
+            }
+        }
+        let text = document.to_string();
+        for reference in text.split("\"$ref\":\"#/components/schemas/").skip(1).filter_map(|rest| rest.split('"').next()) {
+            assert!(schemas.get(reference).is_some(), "{reference}");
+        }
+    }
+
+    #[test]
+    fn document_lists_every_path_of_the_guide() {
+        let guide = include_str!("../../../docs/GATEWAY.md");
+        for path in ApiPath::all() {
+            assert!(guide.contains(path.path), "docs/GATEWAY.md lacks {}", path.path);
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The paths of the API.
+
+mod access;
+mod agents;
+mod approvals;
+mod events;
+mod history;
+mod sessions;
+mod system;
+mod tools;
+mod usage;
+
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use axum::routing::{delete, get, post};
+
+use crate::app::App;
+use crate::assets;
+use crate::auth::check;
+use crate::error::ApiError;
+use crate::openapi::add;
+
+/// What a handler answers.
+type Answer<T> = Result<axum::Json<T>, ApiError>;
+
+/// All paths, each behind the checks.
+pub(crate) fn router(app: App) -> Router {
+    let guard = std::sync::Arc::clone(&app.guard);
+    let api = Router::new()
+        .merge(of_access())
+        .merge(of_sessions())
+        .merge(of_tools())
+        .merge(of_system())
+        .route("/events", get(events::stream))
+        .route("/approvals", get(approvals::list))
+        .route("/approvals/{id}", post(approvals::answer))
+        .fallback(|| async { ApiError::not_found("There is no such path.").help("docs/GATEWAY.md and /api/openapi.json list the paths.") });
+    Router::new().nest("/api", api).fallback(assets::file).layer(from_fn_with_state(guard, check)).with_state(app)
+}
+
+fn of_access() -> Router<App> {
+    Router::new()
+        .route("/login", post(access::login))
+        .route("/logout", post(access::logout))
+        .route("/me", get(access::me))
+        .route("/tokens", get(access::tokens).post(access::mint))
+        .route("/tokens/{id}", delete(access::revoke))
+}
+
+fn of_sessions() -> Router<App> {
+    Router::new()
+        .route("/sessions", get(sessions::list).post(sessions::create))
+        .route("/sessions/{id}", get(sessions::one).patch(sessions::rename).delete(sessions::remove))
+        .route("/sessions/{id}/items", get(sessions::items))
+        .route("/sessions/{id}/messages", post(sessions::send))
+        .route("/sessions/{id}/messages/last", delete(sessions::take_back))
+        .route("/sessions/{id}/cancel", post(sessions::cancel))
+        .route("/sessions/{id}/fork", post(sessions::fork))
+        .route("/sessions/{id}/todos", get(sessions::todos))
+        .route("/sessions/{id}/agents", get(sessions::sub_agents))
+        .route("/sessions/{id}/files", get(history::files))
+        .route("/sessions/{id}/undo", get(history::preview_session).post(history::undo_session))
+}
+
+fn of_tools() -> Router<App> {
+    Router::new()
+        .route("/tools", get(tools::list))
+        .route("/tools/{name}", get(tools::one))
+        .route("/tools/{name}/explain", post(tools::explain))
+        .route("/tools/{name}/invoke", post(tools::invoke))
+        .route("/history", get(history::list))
+        .route("/history/{record}", get(history::one))
+        .route("/history/{record}/undo", get(history::preview_call).post(history::undo_call))
+        .route("/usage", get(usage::usage))
+        .route("/agents", get(agents::list))
+        .route("/agents/{name}", get(agents::one).put(agents::save))
+        .route("/agents/{name}/preview", post(agents::preview))
+}
+
+fn of_system() -> Router<App> {
+    Router::new()
+        .route("/jobs", get(system::jobs))
+        .route("/jobs/{id}", delete(system::kill))
+        .route("/quarantine", get(system::quarantine))
+        .route("/quarantine/{id}", get(system::quarantined).delete(system::drop_quarantined))
+        .route("/quarantine/{id}/restore", post(system::restore_quarantined))
+        .route("/settings", get(system::settings))
+        .route("/doctor", get(system::doctor))
+        .route("/policy", get(system::policy))
+        .route("/policy/simulate", post(system::simulate))
+        .route("/connections", get(system::connections))
+        .route("/render", post(system::render))
+        .route("/openapi.json", get(system::openapi))
+}
+
+/// Adds the bodies of requests to a document.
+pub(crate) fn bodies(generator: &mut schemars::SchemaGenerator) {
+    add::<access::LoginRequest>(generator);
+    add::<access::MintRequest>(generator);
+    add::<agents::AgentRequest>(generator);
+    add::<approvals::AnswerRequest>(generator);
+    add::<history::UndoBody>(generator);
+    add::<sessions::CreateRequest>(generator);
+    add::<sessions::ForkRequest>(generator);
+    add::<sessions::MessageRequest>(generator);
+    add::<sessions::RenameRequest>(generator);
+    add::<system::RenderRequest>(generator);
+    add::<system::RestoreRequest>(generator);
+    add::<system::SimulateRequest>(generator);
+    add::<tools::ExplainRequest>(generator);
+    add::<tools::InvokeRequest>(generator);
+}

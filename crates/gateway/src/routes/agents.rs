@@ -1,0 +1,63 @@
+//! Agents: their settings, their tools, and changes of both.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::Answer;
+use crate::app::App;
+use crate::auth::{Scope, SignedIn};
+use crate::backend::{AgentChange, Saving};
+use crate::body::Body;
+use crate::render;
+
+pub(super) async fn list(State(app): State<App>, token: SignedIn) -> Answer<Value> {
+    token.need(Scope::View)?;
+    Ok(Json(json!({ "agents": app.backend.agents()? })))
+}
+
+pub(super) async fn one(State(app): State<App>, token: SignedIn, Path(name): Path<String>) -> Answer<Value> {
+    token.need(Scope::View)?;
+    Ok(Json(app.backend.agent(&name)?))
+}
+
+/// Which tools are switched on and off. Tools that are not named stay as they are.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct AgentRequest {
+    #[serde(default)]
+    on: Vec<String>,
+    #[serde(default)]
+    off: Vec<String>,
+}
+
+pub(super) async fn preview(
+    State(app): State<App>,
+    token: SignedIn,
+    Path(name): Path<String>,
+    Body(request): Body<AgentRequest>,
+) -> Answer<Value> {
+    token.need(Scope::View)?;
+    Ok(Json(edited(&app, &name, request, Saving::Preview)?))
+}
+
+pub(super) async fn save(
+    State(app): State<App>,
+    token: SignedIn,
+    Path(name): Path<String>,
+    Body(request): Body<AgentRequest>,
+) -> Answer<Value> {
+    token.need(Scope::Admin)?;
+    let result = edited(&app, &name, request, Saving::Write)?;
+    app.changed("agents");
+    app.changed("tools");
+    Ok(Json(result))
+}
+
+fn edited(app: &App, name: &str, request: AgentRequest, saving: Saving) -> Result<Value, crate::error::ApiError> {
+    let change = AgentChange { on: request.on, off: request.off };
+    let mut result = app.backend.edit_agent(name, &change, saving)?;
+    result["diff_html"] = json!(render::diff(result["diff"].as_str().unwrap_or_default()));
+    Ok(result)
+}

@@ -1,0 +1,146 @@
+//! Jobs, quarantine, settings, doctor, policy, connections.
+
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::Answer;
+use crate::app::App;
+use crate::auth::{Scope, SignedIn};
+use crate::backend::{LaterChanges, QuarantineRequest};
+use crate::body::Body;
+use crate::{openapi, render};
+
+/// Past calls that a simulation looks at, at most.
+const MOST_SIMULATED: usize = 10_000;
+
+pub(super) async fn jobs(State(app): State<App>, token: SignedIn) -> Answer<Value> {
+    token.need(Scope::View)?;
+    let mut jobs = app.backend.jobs().await?;
+    for job in jobs.as_array_mut().into_iter().flatten() {
+        job["tail_html"] = json!(render::ansi(job["tail"].as_str().unwrap_or_default()));
+    }
+    Ok(Json(json!({ "jobs": jobs })))
+}
+
+pub(super) async fn kill(State(app): State<App>, token: SignedIn, Path(id): Path<String>) -> Answer<Value> {
+    token.need(Scope::Admin)?;
+    app.backend.kill_job(&id).await?;
+    app.changed("jobs");
+    Ok(Json(json!({})))
+}
+
+pub(super) async fn quarantine(State(app): State<App>, token: SignedIn) -> Answer<Value> {
+    token.need(Scope::View)?;
+    Ok(Json(json!({ "entries": app.backend.quarantine(QuarantineRequest::List)? })))
+}
+
+pub(super) async fn quarantined(State(app): State<App>, token: SignedIn, Path(id): Path<String>) -> Answer<Value> {
+    token.need(Scope::View)?;
+    let mut entry = app.backend.quarantine(QuarantineRequest::Show(&id))?;
+    entry["content_html"] = json!(render::code(entry["content"].as_str().unwrap_or_default(), ""));
+    Ok(Json(entry))
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct RestoreRequest {
+    /// Replace what is there now; that goes to quarantine.
+    #[serde(default)]
+    force: bool,
+}
+
+pub(super) async fn restore_quarantined(
+    State(app): State<App>,
+    token: SignedIn,
+    Path(id): Path<String>,
+    Body(body): Body<RestoreRequest>,
+) -> Answer<Value> {
+    token.need(Scope::Admin)?;
+    let later = if body.force { LaterChanges::Overwrite } else { LaterChanges::Keep };
+    let restored = app.backend.quarantine(QuarantineRequest::Restore(&id, later))?;
+    app.changed("quarantine");
+    Ok(Json(restored))
+}
+
+pub(super) async fn drop_quarantined(State(app): State<App>, token: SignedIn, Path(id): Path<String>) -> Answer<Value> {
+    token.need(Scope::Admin)?;
+    let removed = app.backend.quarantine(QuarantineRequest::Remove(&id))?;
+    app.changed("quarantine");
+    Ok(Json(removed))
+}
+
+pub(super) async fn settings(State(app): State<App>, token: SignedIn) -> Answer<Value> {
+    token.need(Scope::View)?;
+    Ok(Json(app.backend.settings()?))
+}
+
+pub(super) async fn doctor(State(app): State<App>, token: SignedIn) -> Answer<Value> {
+    token.need(Scope::View)?;
+    Ok(Json(json!({ "checks": app.backend.doctor().await? })))
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct PolicyQuery {
+    agent: Option<String>,
+}
+
+pub(super) async fn policy(State(app): State<App>, token: SignedIn, Query(query): Query<PolicyQuery>) -> Answer<Value> {
+    token.need(Scope::View)?;
+    Ok(Json(app.backend.policy(query.agent.as_deref()).await?))
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct SimulateRequest {
+    /// The text of a configuration file.
+    config: String,
+    calls: Option<usize>,
+}
+
+pub(super) async fn simulate(State(app): State<App>, token: SignedIn, Body(request): Body<SimulateRequest>) -> Answer<Value> {
+    token.need(Scope::View)?;
+    let calls = request.calls.unwrap_or(1_000).min(MOST_SIMULATED);
+    Ok(Json(app.backend.simulate(&request.config, calls).await?))
+}
+
+pub(super) async fn connections(State(app): State<App>, token: SignedIn) -> Answer<Value> {
+    token.need(Scope::View)?;
+    Ok(Json(app.backend.connections().await?))
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct RenderRequest {
+    text: String,
+    #[serde(rename = "as")]
+    kind: RenderKind,
+    language: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum RenderKind {
+    Markdown,
+    Ansi,
+    Diff,
+    Json,
+    Code,
+}
+
+pub(super) async fn render(token: SignedIn, Body(request): Body<RenderRequest>) -> Answer<Value> {
+    token.need(Scope::View)?;
+    let text = &request.text;
+    let html = match request.kind {
+        RenderKind::Markdown => render::markdown(text),
+        RenderKind::Ansi => render::ansi(text),
+        RenderKind::Diff => render::diff(text),
+        RenderKind::Json => serde_json::from_str(text).map_or_else(|_| render::code(text, "json"), |value| render::json(&value)),
+        RenderKind::Code => render::code(text, request.language.as_deref().unwrap_or_default()),
+    };
+    Ok(Json(json!({ "html": html })))
+}
+
+pub(super) async fn openapi(token: SignedIn) -> Answer<Value> {
+    token.need(Scope::View)?;
+    Ok(Json(openapi::document()))
+}

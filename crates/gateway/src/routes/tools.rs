@@ -1,0 +1,122 @@
+//! Tools: listed, explained, called by the user.
+
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Answer;
+use crate::api::CallView;
+use crate::app::App;
+use crate::auth::{Scope, SignedIn};
+use crate::backend::ToolRequest;
+use crate::body::Body;
+use crate::error::ApiError;
+use crate::invocations::DENIED;
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ToolQuery {
+    agent: Option<String>,
+    provider: Option<String>,
+}
+
+pub(super) async fn list(State(app): State<App>, token: SignedIn, Query(query): Query<ToolQuery>) -> Answer<Value> {
+    token.need(Scope::View)?;
+    let mut tools = app.backend.tools(query.agent.as_deref())?;
+    for tool in tools.as_array_mut().into_iter().flatten() {
+        mark(tool);
+    }
+    Ok(Json(serde_json::json!({ "tools": tools })))
+}
+
+/// Adds whether a request may call it.
+fn mark(tool: &mut Value) {
+    let name = tool["canonical"].as_str().or(tool["name"].as_str()).unwrap_or_default();
+    tool["invocable"] = Value::Bool(!DENIED.contains(&name));
+}
+
+pub(super) async fn one(
+    State(app): State<App>,
+    token: SignedIn,
+    Path(name): Path<String>,
+    Query(query): Query<ToolQuery>,
+) -> Answer<Value> {
+    token.need(Scope::View)?;
+    let mut request = ToolRequest::new(name, query.agent);
+    request.provider = query.provider;
+    let mut tool = app.backend.tool(&request)?;
+    mark(&mut tool);
+    Ok(Json(tool))
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct ExplainRequest {
+    agent: Option<String>,
+    arguments: Option<Value>,
+}
+
+pub(super) async fn explain(
+    State(app): State<App>,
+    token: SignedIn,
+    Path(name): Path<String>,
+    Body(body): Body<ExplainRequest>,
+) -> Answer<Value> {
+    token.need(Scope::View)?;
+    let mut request = ToolRequest::new(name, body.agent);
+    request.arguments = body.arguments;
+    let mut explanation = app.backend.explain(&request).await?;
+    let chat = app.backend.chat(&haft_tui::chat::ChatOptions::default())?;
+    explanation["effects"] = serde_json::json!(crate::calls::effect_views(&explanation["effects"], chat.workspace()));
+    Ok(Json(explanation))
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct InvokeRequest {
+    agent: Option<String>,
+    #[serde(default)]
+    arguments: Value,
+    /// A name of the client for this request: the same again is not called again.
+    request: Option<String>,
+}
+
+pub(super) async fn invoke(
+    State(app): State<App>,
+    token: SignedIn,
+    Path(name): Path<String>,
+    Body(body): Body<InvokeRequest>,
+) -> Answer<CallView> {
+    token.need(Scope::Admin)?;
+    let mut request = ToolRequest::new(name, body.agent);
+    // An alias must not get around the list.
+    let tool = app.backend.tool(&request)?;
+    let canonical = tool["canonical"].as_str().or(tool["name"].as_str()).unwrap_or_default().to_owned();
+    if DENIED.contains(&canonical.as_str()) {
+        return Err(ApiError::new(StatusCode::FORBIDDEN, "tool_not_available", format!("'{canonical}' cannot be called over HTTP."))
+            .help(format!("Ask the agent for it, or call it with `haft call {canonical}`.")));
+    }
+    request.arguments = Some(if body.arguments.is_null() { serde_json::json!({}) } else { body.arguments });
+    let id = format!("page_{}", haft_store::new_uuid().simple());
+    let call = || run(&app, &request, &id, &canonical);
+    let Some(name) = body.request else { return Ok(Json(call().await?)) };
+    let result = app.invocations.result_of(&format!("{}\0{name}", token.0.id));
+    Ok(Json(result.get_or_try_init(call).await?.clone()))
+}
+
+/// Calls the tool to its end, also when the client goes away: what was begun is recorded with its result.
+async fn run(app: &App, request: &ToolRequest, id: &str, tool: &str) -> Result<CallView, ApiError> {
+    let (app, request, id, tool) = (app.clone(), request.clone(), id.to_owned(), tool.to_owned());
+    let task = tokio::spawn(async move {
+        let arguments = request.arguments.clone().unwrap_or_default().to_string();
+        let mut view = CallView::begun("", request.agent.as_deref().unwrap_or_default(), &id, &tool, &arguments);
+        let result = app.backend.invoke(&request, &id).await?;
+        view.end(&result);
+        if let Ok(record) = app.backend.calls().get(&id).await {
+            view.session.clone_from(&record.session);
+            view.enrich(&record);
+        }
+        Ok::<_, ApiError>(view)
+    });
+    task.await.unwrap_or_else(|_| Err(ApiError::internal("The call ended without a result.")))
+}

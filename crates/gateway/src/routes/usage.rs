@@ -1,0 +1,85 @@
+//! Usage: by day, by session, by tool.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::{Query, State};
+use haft_store::{CallFilter, CallRecord, CallStatus, SessionFilter};
+use jiff::ToSpan;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::Answer;
+use crate::app::App;
+use crate::auth::{Scope, SignedIn};
+use crate::error::ApiError;
+use crate::sessions::usage_view;
+use crate::time::milliseconds;
+
+/// Days at most.
+const MOST_DAYS: i64 = 366;
+/// Sessions that are ranked, and calls that are counted.
+const MOST_SESSIONS: usize = 200;
+const MOST_CALLS: usize = 20_000;
+/// Sessions that are listed.
+const TOP: usize = 10;
+
+#[derive(Debug, Deserialize)]
+pub(super) struct UsageQuery {
+    days: Option<i64>,
+}
+
+pub(super) async fn usage(State(app): State<App>, token: SignedIn, Query(query): Query<UsageQuery>) -> Answer<Value> {
+    token.need(Scope::View)?;
+    let days = by_day(&app, query.days.unwrap_or(30).clamp(1, MOST_DAYS)).await?;
+    let calls = app.backend.calls().list(CallFilter { limit: Some(MOST_CALLS), ..CallFilter::default() }).await?;
+    let sessions = by_session(&app).await?;
+    Ok(Json(json!({ "days": days, "sessions": sessions, "tools": by_tool(&calls), "budget": app.backend.budget() })))
+}
+
+async fn by_day(app: &App, count: i64) -> Result<Vec<Value>, ApiError> {
+    let (store, today) = (app.backend.sessions(), jiff::Zoned::now().date());
+    let mut days = Vec::new();
+    for back in (0..count).rev() {
+        let Ok(day) = today.checked_sub(back.days()) else { continue };
+        let sum = usage_view(&store.day_usage(&day.to_string()).await?);
+        if sum.requests > 0 {
+            days.push(json!({ "day": day.to_string(), "usage": sum, "cost": sum.cost }));
+        }
+    }
+    Ok(days)
+}
+
+async fn by_session(app: &App) -> Result<Vec<Value>, ApiError> {
+    let store = app.backend.sessions();
+    let mut ranked = Vec::new();
+    for record in store.list(SessionFilter { limit: Some(MOST_SESSIONS), with_sub_agents: true, ..SessionFilter::default() }).await? {
+        let usage = store.session_usage(&record.id).await?;
+        if usage.requests > 0 {
+            ranked.push((usage.cost_micros, usage.input + usage.output, record, usage));
+        }
+    }
+    ranked.sort_by_key(|(cost, tokens, ..)| std::cmp::Reverse((*cost, *tokens)));
+    let top = ranked.into_iter().take(TOP);
+    Ok(top.map(|(_, _, record, usage)| json!({ "id": record.id, "title": record.title, "usage": usage_view(&usage) })).collect())
+}
+
+fn by_tool(calls: &[CallRecord]) -> Vec<Value> {
+    let mut tools: BTreeMap<&str, (u64, Vec<Duration>)> = BTreeMap::new();
+    for call in calls.iter().filter(|call| call.status != CallStatus::Begun) {
+        let (errors, times) = tools.entry(call.tool.as_str()).or_default();
+        *errors += u64::from(matches!(call.status, CallStatus::Error(_)));
+        times.push(call.elapsed);
+    }
+    let mut rows: Vec<(usize, Value)> = tools
+        .into_iter()
+        .map(|(tool, (errors, mut times))| {
+            times.sort_unstable();
+            let at = |percent: usize| milliseconds(times[(times.len() - 1) * percent / 100]);
+            (times.len(), json!({ "tool": tool, "calls": times.len(), "errors": errors, "p50_ms": at(50), "p95_ms": at(95) }))
+        })
+        .collect();
+    rows.sort_by_key(|(calls, _)| std::cmp::Reverse(*calls));
+    rows.into_iter().map(|(_, row)| row).collect()
+}

@@ -1,0 +1,11 @@
+//! Sessions that run in the server: they go on without a page, and every page sees the same.
+
+mod actor;
+mod live;
+mod stored;
+mod view;
+mod watcher;
+
+pub(crate) use self::actor::{SentMessage, SessionHost};
+pub(crate) use self::stored::stored_items;
+pub(crate) use self::view::{session_view, usage_view};

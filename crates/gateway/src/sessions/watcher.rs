@@ -1,0 +1,103 @@
+//! Events of a turn as events of the server.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use haft_agent::{TurnEvent, TurnWatcher};
+use haft_store::{CallFilter, CallLog};
+use serde_json::{Value, json};
+
+use super::live::{ApprovalChange, LiveEvent, LiveTurn};
+use crate::api::CallView;
+use crate::approvals::PageApprovals;
+use crate::hub::EventHub;
+
+/// Newest calls of a session among which one that just ended is looked for.
+const RECENT_CALLS: usize = 64;
+
+/// A session that runs in this server, as pages see it. Cheap to clone; clones share everything.
+#[derive(Clone)]
+pub(super) struct LiveSession {
+    pub(super) id: Arc<str>,
+    agent: Arc<str>,
+    model: Arc<Mutex<Option<String>>>,
+    live: Arc<Mutex<LiveTurn>>,
+    hub: EventHub,
+    log: Arc<dyn CallLog>,
+}
+
+impl LiveSession {
+    pub(super) fn new(id: &str, agent: &str, approvals: &PageApprovals, log: Arc<dyn CallLog>) -> Self {
+        let hub = approvals.hub.clone();
+        Self { id: id.into(), agent: agent.into(), model: Arc::default(), live: Arc::default(), hub, log }
+    }
+
+    /// Changes the turn, and sends what that tells. The lock is held meanwhile, so that a page that looks sees both or neither.
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut LiveTurn) -> (T, Vec<LiveEvent>)) -> T {
+        let mut live = self.live();
+        let (value, events) = change(&mut live);
+        for (name, data) in events {
+            self.send(name, data);
+        }
+        value
+    }
+
+    fn tell(&self, change: impl FnOnce(&mut LiveTurn) -> Vec<LiveEvent>) {
+        self.change(|live| ((), change(live)));
+    }
+
+    /// Sends the text that waits.
+    pub(super) fn flush(&self) {
+        self.tell(LiveTurn::flush_due);
+    }
+
+    fn send(&self, name: &'static str, mut data: Value) {
+        data["session"] = json!(&*self.id);
+        self.hub.send(name, Some(&self.id), &data);
+    }
+
+    pub(super) fn live(&self) -> MutexGuard<'_, LiveTurn> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds effects and decision of a call that has ended, which the history has.
+    fn enrich(&self, call_id: &str) {
+        let (session, call_id) = (self.clone(), call_id.to_owned());
+        tokio::spawn(async move {
+            let filter = CallFilter { session: Some(session.id.to_string()), limit: Some(RECENT_CALLS), ..CallFilter::default() };
+            let Ok(records) = session.log.list(filter).await else { return };
+            if let Some(record) = records.into_iter().find(|record| record.call_id == call_id) {
+                session.tell(|live| live.change_call(&call_id, |call| call.enrich(&record)));
+            }
+        });
+    }
+}
+
+impl TurnWatcher for LiveSession {
+    fn event(&self, event: &TurnEvent<'_>) {
+        match event {
+            TurnEvent::Start { model, .. } => *self.model.lock().unwrap_or_else(PoisonError::into_inner) = Some((*model).to_owned()),
+            TurnEvent::Text(delta) => {
+                let model = self.model.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                self.tell(|live| live.text(delta, model.as_deref()));
+            }
+            TurnEvent::Thinking(delta) => self.tell(|live| live.thinking(delta)),
+            TurnEvent::ToolStart { call_id, tool, arguments } => {
+                self.tell(|live| live.call(CallView::begun(&self.id, &self.agent, call_id, tool, arguments)));
+            }
+            TurnEvent::ToolUpdate { call_id, message, .. } => self.tell(|live| live.progress(call_id, message)),
+            TurnEvent::Approval { call_id, answer, .. } => {
+                let change = if answer.is_none() { ApprovalChange::Opened } else { ApprovalChange::Closed };
+                self.tell(|live| live.approval(call_id, change));
+            }
+            TurnEvent::ToolEnd(result) => {
+                self.tell(|live| live.end_call(result));
+                self.enrich(&result.call_id);
+            }
+            TurnEvent::Notice(text) => self.tell(|live| live.notice(text)),
+            TurnEvent::Message(message) => self.tell(|live| live.message(message)),
+            TurnEvent::Todos(todos) => self.send("todos", json!({ "todos": todos })),
+            TurnEvent::End(end) => self.tell(|live| live.end(end)),
+            _ => {}
+        }
+    }
+}

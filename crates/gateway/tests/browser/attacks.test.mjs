@@ -1,0 +1,196 @@
+// A browser as the attacker: other sites, and hostile content in what tools return.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { Browser } from './chromium.mjs';
+import { HaftServer, otherSite } from './server.mjs';
+
+const HOSTILE = [
+  '<img src=x onerror="window.hacked=1">',
+  '<script>window.hacked=1</script>',
+  '[a](javascript:window.hacked=1)',
+  '[b](data:text/html,<script>window.hacked=1</script>)',
+  '![remote](http://REMOTE/pixel.png)',
+  '<svg onload="window.hacked=1"><use href="x"/></svg>',
+  '<iframe srcdoc="<script>parent.hacked=1</script>"></iframe>',
+  '<a href="java&#10;script:window.hacked=1">c</a>',
+  '<form action="http://REMOTE/"><button>d</button></form>',
+  '<style>body{display:none}</style>',
+  '\u001b[31mred\u001b[0m \u001b]8;;javascript:window.hacked=1\u0007link\u001b]8;;\u0007',
+  'a\u202Egnp.exe',
+].join('\n\n');
+let browser;
+let server;
+let site;
+let page;
+const seen = [];
+const sessionCount = () => page.evaluate(async () => (await (await fetch('/api/sessions?workspace=all')).json()).sessions.length);
+
+describe('attacks', { timeout: 600_000 }, () => {
+  before(async () => {
+    site = await otherSite((request) => {
+      seen.push(request.url);
+      return { body: '<!DOCTYPE html><title>other</title>' };
+    });
+    const remote = new URL(site.url).host;
+    server = await HaftServer.start({
+      files: { 'hostile.md': HOSTILE.replaceAll('REMOTE', remote), 'a\u202Egnp.exe': 'x' },
+      flags: ['--listen', '127.0.0.1:0'],
+    });
+    browser = await Browser.launch();
+    page = await browser.page();
+    await page.goto(server.link);
+    await page.find('heading', 'What should the agent do?');
+  });
+  after(async () => {
+    await browser?.close();
+    await server?.close();
+    await site?.close();
+  });
+
+  test('a page of another site can read and change nothing, though the user is signed in', async () => {
+    const evil = await browser.page({ context: page.context });
+    await evil.goto(`${site.url}/`);
+    await evil.until('other site', () => document.title === 'other');
+    const results = await evil.evaluate(async (url) => {
+      const attempt = async (run) => {
+        try {
+          const answer = await run();
+          return `${answer.type} ${answer.status}`;
+        } catch {
+          return 'refused';
+        }
+      };
+      const post = (options) => fetch(`${url}/api/sessions`, { method: 'POST', credentials: 'include', body: '{}', ...options });
+      return {
+        read: await attempt(() => fetch(`${url}/api/sessions`, { credentials: 'include' })),
+        simple: await attempt(() => post({ mode: 'no-cors', headers: { 'content-type': 'text/plain' } })),
+        json: await attempt(() => post({ headers: { 'content-type': 'application/json' } })),
+        script: await new Promise((done) => {
+          const tag = document.createElement('script');
+          tag.src = `${url}/api/sessions`;
+          tag.onload = () => done('loaded');
+          tag.onerror = () => done('refused');
+          document.head.append(tag);
+        }),
+        stream: await new Promise((done) => {
+          const events = new EventSource(`${url}/api/events`, { withCredentials: true });
+          events.onopen = () => done('open');
+          events.onerror = () => {
+            events.close();
+            done('refused');
+          };
+        }),
+      };
+    }, server.url);
+    assert.deepEqual(results, { read: 'refused', simple: 'refused', json: 'refused', script: 'refused', stream: 'refused' });
+    assert.equal(await sessionCount(), 0);
+  });
+
+  test('the page cannot be framed, and a sandboxed frame has no rights', async () => {
+    const evil = await browser.page({ context: page.context });
+    await evil.goto(`${site.url}/frame`);
+    await evil.until('other site', () => document.title === 'other');
+    const framed = await evil.evaluate(async (url) => {
+      const frame = document.createElement('iframe');
+      frame.src = url;
+      document.body.append(frame);
+      await new Promise((done) => {
+        frame.onload = done;
+      });
+      try {
+        return frame.contentDocument === null ? 'blocked' : frame.contentDocument.body.textContent;
+      } catch {
+        return 'blocked';
+      }
+    }, server.url);
+    assert.equal(framed, 'blocked');
+    const answer = await evil.evaluate(
+      (url) =>
+        new Promise((done) => {
+          const frame = document.createElement('iframe');
+          frame.sandbox = 'allow-scripts';
+          addEventListener('message', (event) => done(event.data), { once: true });
+          const attempt = `fetch("${url}/api/sessions", { method: "POST", mode: "no-cors", credentials: "include", body: "{}" })`;
+          frame.srcdoc = `<script>${attempt}.then(() => parent.postMessage("answered", "*"), () => parent.postMessage("refused", "*"))</script>`;
+          document.body.append(frame);
+        }),
+      server.url,
+    );
+    assert.equal(answer, 'refused');
+    assert.equal(await sessionCount(), 0);
+  });
+
+  test('hostile content of a file is shown as text: no script, no remote picture, no dangerous link', async () => {
+    await page.type('combobox', 'Message', 'read hostile.md');
+    await page.press('Enter');
+    await page.until('end of the turn', () => document.querySelector('.tools-line') !== null);
+    await page.evaluate(() => document.querySelector('haft-call').toggle(true));
+    await page.until('shown result', () => document.querySelector('haft-call .output')?.textContent.includes('onerror'));
+    for (const tab of ['Input', 'Effects', 'Decision']) await page.click('tab', tab);
+    const found = await page.evaluate(() => ({
+      hacked: window.hacked ?? null,
+      elements: document.querySelectorAll('.transcript :is(script, iframe, form, object, embed, style, svg, use)').length,
+      handlers: [...document.querySelectorAll('.transcript *')].filter((each) =>
+        [...each.attributes].some(({ name }) => name.startsWith('on')),
+      ).length,
+      links: [...document.querySelectorAll('.transcript a[href]')]
+        .map((each) => each.protocol)
+        .filter((protocol) => !['http:', 'https:', 'mailto:'].includes(protocol)),
+      remote: [...document.querySelectorAll('.transcript img')]
+        .map((each) => each.src)
+        .filter((source) => source && !source.startsWith('data:')),
+    }));
+    assert.deepEqual(found, { hacked: null, elements: 0, handlers: 0, links: [], remote: [] });
+    assert.deepEqual(
+      seen.filter((url) => url.includes('pixel')),
+      [],
+    );
+    assert.deepEqual(
+      page.requests.filter((url) => !url.startsWith(server.url) && !url.startsWith('data:') && url !== 'about:blank'),
+      [],
+    );
+  });
+
+  test('inline script does not run, whatever inserts it', async () => {
+    const ran = await page.evaluate(() => {
+      const box = document.createElement('div');
+      box.innerHTML = '<img src="data:," onerror="window.inline=1"><a href="javascript:window.inline=1">x</a>';
+      document.body.append(box);
+      box.querySelector('a').click();
+      const tag = document.createElement('script');
+      tag.textContent = 'window.inline=1';
+      document.body.append(tag);
+      return new Promise((done) => {
+        setTimeout(() => {
+          box.remove();
+          done(window.inline ?? null);
+        }, 300);
+      });
+    });
+    assert.equal(ran, null);
+  });
+
+  test('a revoked page loses its stream and its rights at once', async () => {
+    const link = await page.evaluate(
+      async () =>
+        await (
+          await fetch('/api/tokens', {
+            method: 'POST',
+            headers: { 'content-type': 'application/json' },
+            body: '{"name":"phone","scopes":["view"]}',
+          })
+        ).json(),
+    );
+    const phone = await browser.page({ width: 390, height: 844 });
+    await phone.goto(link.link);
+    await phone.until('sessions of the phone', () => document.querySelector('.live')?.textContent.includes('live'));
+    const refused = await phone.evaluate(
+      async () => (await fetch('/api/sessions', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' })).status,
+    );
+    assert.equal(refused, 403);
+    await page.evaluate((id) => fetch(`/api/tokens/${id}`, { method: 'DELETE' }), link.id);
+    await phone.find('textbox', 'Token');
+    assert.equal(await phone.evaluate(async () => (await fetch('/api/me')).status), 401);
+  });
+});

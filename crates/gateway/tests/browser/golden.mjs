@@ -1,0 +1,24 @@
+// Compares an accessibility tree with the stored one, and keeps a screenshot beside it as an artefact.
+
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const TREES = fileURLToPath(new URL('trees', import.meta.url));
+const SHOTS = process.env.HAFT_SCREENSHOTS ?? join(tmpdir(), 'haft-screenshots');
+
+/** `UPDATE_TREES=1` stores what the page shows now. */
+export async function matchTree(page, name, part = null) {
+  const tree = await page.tree(part);
+  mkdirSync(SHOTS, { recursive: true });
+  writeFileSync(join(SHOTS, `${name}.png`), await page.screenshot());
+  const file = join(TREES, `${name}.txt`);
+  if (process.env.UPDATE_TREES) {
+    mkdirSync(TREES, { recursive: true });
+    writeFileSync(file, tree);
+  }
+  assert.ok(existsSync(file), `there is no tree ${name}: run again with UPDATE_TREES=1, and look at the result`);
+  assert.equal(tree, readFileSync(file, 'utf8'), `the page differs from trees/${name}.txt; UPDATE_TREES=1 stores the new one`);
+}

@@ -1,0 +1,103 @@
+// `haft serve` in a workspace and a home of its own.
+
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+const START_TIME = 60_000;
+
+export class HaftServer {
+  /** `files` of the workspace by name, `config` of the user as TOML. */
+  static async start({ files = {}, config = '', flags = [] } = {}) {
+    const server = new HaftServer(files, config);
+    await server.run(flags);
+    return server;
+  }
+
+  constructor(files, config) {
+    this.root = mkdtempSync(join(tmpdir(), 'haft-serve-'));
+    this.workspace = join(this.root, 'work');
+    for (const folder of ['work', 'home', 'config/haft', 'data']) mkdirSync(join(this.root, folder), { recursive: true });
+    for (const [name, content] of Object.entries(files)) this.write(name, content);
+    if (config) writeFileSync(join(this.root, 'config/haft/config.toml'), config);
+  }
+
+  write(name, content) {
+    const path = join(this.workspace, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, content);
+  }
+
+  async run(flags) {
+    const program = process.env.HAFT_TEST_BINARY;
+    if (!program) throw new Error('HAFT_TEST_BINARY names no program: run this through cargo test, or set it');
+    const env = {
+      PATH: process.env.PATH,
+      HOME: join(this.root, 'home'),
+      XDG_CONFIG_HOME: join(this.root, 'config'),
+      XDG_DATA_HOME: join(this.root, 'data'),
+      TZ: 'UTC',
+      LANG: 'C.UTF-8',
+      NO_COLOR: '1',
+    };
+    this.child = spawn(program, ['serve', ...flags], { cwd: this.workspace, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.output = '';
+    this.link = await new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error(`no link in ${START_TIME / 1000} s: ${this.output}`)), START_TIME);
+      const read = (bytes) => {
+        this.output += bytes;
+        const link = /http:\/\/\S+#token=\S+/.exec(this.output)?.[0];
+        if (link) {
+          clearTimeout(timer);
+          resolve(link);
+        }
+      };
+      this.child.stdout.on('data', read);
+      this.child.stderr.on('data', read);
+      this.child.on('exit', (code) => {
+        clearTimeout(timer);
+        reject(new Error(`haft serve ended with ${code}: ${this.output}`));
+      });
+    });
+    this.url = new URL(this.link).origin;
+  }
+
+  /** Ends the server as Ctrl-C does. */
+  async stop() {
+    if (!this.child || this.child.exitCode !== null || this.child.signalCode !== null) return;
+    const ended = new Promise((resolve) => {
+      this.child.once('exit', resolve);
+    });
+    this.child.kill('SIGINT');
+    const timer = setTimeout(() => this.child.kill('SIGKILL'), 15_000);
+    await ended;
+    clearTimeout(timer);
+  }
+
+  async close() {
+    await this.stop();
+    rmSync(this.root, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  }
+}
+
+/** A server on loopback that answers every request with `answer(request)`. */
+export async function otherSite(answer) {
+  const server = createServer((request, response) => {
+    const { status = 200, type = 'text/html', body = '', headers = {} } = answer(request) ?? {};
+    response.writeHead(status, { 'content-type': type, ...headers });
+    response.end(body);
+  });
+  await new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return {
+    url: `http://127.0.0.1:${server.address().port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(resolve);
+        server.closeAllConnections();
+      }),
+  };
+}
