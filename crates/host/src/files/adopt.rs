@@ -146,7 +146,15 @@ fn image(path: &Path, source: &Path, stop: &Stop) -> Result<PreImage, Errno> {
         _ => return Err(Errno::NOTSUP),
     };
     remove_overlay_attributes(source)?;
-    Ok(PreImage { path: path.to_owned(), content: None, mode: None, after, created_directories: Vec::new(), metadata_from: None })
+    Ok(PreImage {
+        path: path.to_owned(),
+        content: None,
+        mode: None,
+        after,
+        created_directories: Vec::new(),
+        metadata_from: None,
+        modified: None,
+    })
 }
 
 #[allow(clippy::useless_conversion)] // narrower on other systems
