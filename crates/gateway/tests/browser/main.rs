@@ -1,4 +1,5 @@
 //! The page in Chromium, against `haft serve` with the demo model. The tests themselves are beside this file, for `node --test`.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot continue has failed")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
