@@ -1,6 +1,5 @@
 //! One client on standard input and output: one JSON message a line.
 
-mod messages;
 mod pending;
 
 use std::io;
@@ -14,12 +13,11 @@ use rmcp::service::ServerInitializeError;
 use rmcp::transport::Transport;
 use rmcp::{RoleServer, ServiceExt};
 use serde_json::Value;
-use tokio::io::{AsyncRead, AsyncWrite, BufReader};
-use tokio::sync::Semaphore;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::{Mutex, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use self::messages::MessageWriter;
 use self::pending::{PendingRequests, RequestRefusal};
 use super::backend::ToolBackend;
 use super::handler::ToolServer;
@@ -84,11 +82,31 @@ struct StdioTransport<R, W> {
     ends_at: Option<Instant>,
 }
 
+struct MessageWriter<W> {
+    writer: Mutex<Option<W>>,
+    closing: CancellationToken,
+}
+
+impl<W: AsyncWrite + Unpin> MessageWriter<W> {
+    async fn write(&self, message: &ServerJsonRpcMessage) -> io::Result<()> {
+        let mut text = serde_json::to_vec(message)?;
+        text.push(b'\n');
+        let mut writer = self.writer.lock().await;
+        let writer = writer.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+        let written = async {
+            writer.write_all(&text).await?;
+            writer.flush().await
+        };
+        // A client that reads nothing any more has gone.
+        written.await.inspect_err(|_| self.closing.cancel())
+    }
+}
+
 impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> StdioTransport<R, W> {
     fn new(input: R, output: W, closing: CancellationToken) -> Self {
         Self {
             lines: BoundedLines::new(BufReader::new(input), LONGEST_LINE),
-            output: Arc::new(MessageWriter::new(output, closing.clone())),
+            output: Arc::new(MessageWriter { writer: Mutex::new(Some(output)), closing: closing.clone() }),
             pending: Arc::default(),
             closing,
             refusals: Arc::new(Semaphore::new(MOST_REFUSALS)),
@@ -197,7 +215,7 @@ where
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        self.output.close().await;
+        drop(self.output.writer.lock().await.take());
         Ok(())
     }
 }
