@@ -132,7 +132,7 @@ mod tests {
         // The other side never reads: its buffer is full at some point, and the write ends.
         let mut written = Ok(());
         for _ in 0..10_000 {
-            written = server.write_all(&[0; 65_536]).await.map_err(|error| error.kind());
+            written = server.write_all(&vec![0; 65_536]).await.map_err(|error| error.kind());
             if written.is_err() {
                 break;
             }

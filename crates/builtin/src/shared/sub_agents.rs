@@ -162,7 +162,7 @@ mod tests {
             cost_micros: Some(12_345),
             ..sub_agent_status("s1", state)
         };
-        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(60);
+        let now = SystemTime::UNIX_EPOCH + Duration::from_mins(1);
         let work = "3 rounds, 2 calls, 100 + 20 tokens, $0.0123, 7 s";
         let done = format!("[sub-agent 'look' (explore) is done: {work}; session s1]\n\nAn axe.");
         assert_eq!(outcome(&status(SubAgentState::Done), now).unwrap(), done);

@@ -32,7 +32,7 @@ fn at_once(world: &World, tool: &str, arguments: impl Fn(usize) -> serde_json::V
 #[test]
 fn processes_that_change_different_parts_of_a_file_all_succeed() {
     let world = World::new();
-    let lines: String = (0..600).map(|number| format!("line {number}\n")).collect();
+    let lines = (0..600).map(|number| format!("line {number}\n")).collect::<Vec<_>>().concat();
     world.write("f", &lines);
     at_once(
         &world,

@@ -169,7 +169,7 @@ fn processes_that_are_killed_while_they_index_leave_an_index_that_the_next_one_c
         let mut going = world.command(&["memory", "search", "number1"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let has_begun = || std::fs::read_dir(world.state().join("memory")).is_ok_and(|mut files| files.next().is_some());
         let started = Instant::now();
-        while !has_begun() && going.try_wait().unwrap().is_none() && started.elapsed() < Duration::from_secs(60) {
+        while !has_begun() && going.try_wait().unwrap().is_none() && started.elapsed() < Duration::from_mins(1) {
             std::thread::yield_now();
         }
         going.kill().unwrap();

@@ -123,7 +123,9 @@ fn e09_hostile_texts_are_text_and_answers_are_protected() {
     let events = page.turn(&session, "read a.txt and \"<img src=x onerror=alert(1)>\"");
     let stored = page.read(&format!("/api/sessions/{session}/items"));
     let mut rendered = Vec::new();
-    events.iter().for_each(|(_, data)| collect_html(data, &mut rendered));
+    for (_, data) in &events {
+        collect_html(data, &mut rendered);
+    }
     collect_html(&stored, &mut rendered);
     assert!(rendered.len() > 4, "{rendered:?}");
     for html in &rendered {

@@ -157,7 +157,7 @@ impl PageClient {
         let has = |name: &str| self.headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
         let host = if has("host") { String::new() } else { format!("host: {}\r\n", self.address) };
         let kind = if has("content-type") { "" } else { "content-type: application/json\r\n" };
-        let headers: String = self.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let headers = self.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect::<Vec<_>>().concat();
         let head = format!("{method} {path} HTTP/1.1\r\n{host}{kind}{headers}connection: close\r\ncontent-length: {}\r\n\r\n", body.len());
         stream.write_all(head.as_bytes()).unwrap();
         // A server that refuses early closes the connection; its answer is still there.

@@ -67,7 +67,7 @@ fn invalid_base_url_is_refused_without_its_secrets() {
     }
     let mut allowed = Endpoint::new("http://api.example.com");
     allowed.allow_plain = true;
-    assert_eq!(allowed.join("/x").map(String::from), Ok("http://api.example.com/x".to_owned()));
+    assert_eq!(allowed.join("/x", "").map(String::from), Ok("http://api.example.com/x".to_owned()));
 }
 
 #[test]
