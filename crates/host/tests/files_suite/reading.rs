@@ -52,7 +52,7 @@ fn a_file_in_memory_needs_no_thread() {
             let middle = reader.size() / 2;
             (reader.size(), reader.read_at(middle, 10_000).await.unwrap().len() as u64)
         };
-        let (size, read) = runtime.block_on(async { tokio::time::timeout(Duration::from_secs(60), reading).await }).expect(name);
+        let (size, read) = runtime.block_on(async { tokio::time::timeout(Duration::from_mins(1), reading).await }).expect(name);
         assert_eq!(read, (size - size / 2).min(10_000), "{name}");
     }
     drop(release);
