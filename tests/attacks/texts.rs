@@ -76,7 +76,6 @@ fn edits_that_do_not_fit_change_nothing() {
         ("apply_patch", patch("-delta\n+epsilon\n@@\n-epsilon\n+zeta\n")),
         ("apply_patch", patch("-delta\n+x\n@@\n-delta\n+y\n")),
         ("apply_patch", patch(" delta\n")),
-        ("apply_patch", json!({"input": "*** Begin Patch\n*** Add File: f.txt\n+x\n*** End Patch\n"})),
         (
             "apply_patch",
             json!({"input": "*** Begin Patch\n*** Update File: f.txt\n@@\n-delta\n+x\n*** Update File: ./f.txt\n@@\n-beta\n+y\n*** End Patch\n"}),

@@ -45,7 +45,7 @@ struct LoggedEvent {
 }
 
 impl Default for EventHub {
-    /// Numbers go on after those of an earlier process: they begin with the time in microseconds, and no server sends a million events a
+    /// Numbers continue after those of an earlier process: they begin with the time in microseconds, and no server sends a million events a
     /// second for long.
     fn default() -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

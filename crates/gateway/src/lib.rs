@@ -1,6 +1,6 @@
 //! The gateway: an HTTP API and a page on which the user talks to agents, watches their calls, and decides.
 //!
-//! Sessions run in the server ([`Gateway::serve`]) on the same agent loop as `haft chat`, and go on without a page. Every change is an event
+//! Sessions run in the server ([`Gateway::serve`]) on the same agent loop as `haft chat`, and continue without a page. Every change is an event
 //! of one stream that any number of pages read. `docs/GATEWAY.md` describes the API.
 
 mod api;

@@ -1,4 +1,4 @@
-//! Sessions that run in the server: they go on without a page, and every page sees the same.
+//! Sessions that run in the server: they continue without a page, and every page sees the same.
 
 mod actor;
 mod live;

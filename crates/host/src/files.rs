@@ -208,8 +208,9 @@ impl FileSystem for LocalFiles {
         let roots = self.roots();
         let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
         let itself = resolve(&roots, &self.rules, parent)?.path.join(name);
-        let is_link = resolve(&roots, &self.rules, &itself)?.path != itself;
-        if !is_link {
+        let target = resolve(&roots, &self.rules, &itself)?;
+        // What lies outside is told to nobody, not even that it is there: such a path is checked as what it leads to.
+        if target.path == itself || target.place.root.zone() == Zone::Outside {
             return Ok(None);
         }
         Ok(Some(self.location(path, resolve_entry(&roots, &self.rules, &itself)?)))

@@ -88,7 +88,7 @@ impl Tool for ApplyPatch {
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let Params { input: patch, dry_run } = params;
         if patch.files.len() == 1 {
-            return retry_conflicts(|| apply(Arc::clone(&patch), dry_run, cx)).await;
+            return retry_conflicts(tokio::time::sleep, || apply(Arc::clone(&patch), dry_run, cx)).await;
         }
         // Of several files some may be written already: the engine restores them, and the whole call can be made again.
         apply(patch, dry_run, cx).await

@@ -115,7 +115,7 @@ impl Tool for EditFile {
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let path = params.path.clone();
         let edits = params.into_edits()?;
-        retry_conflicts(|| attempt(&path, edits.clone(), cx)).await
+        retry_conflicts(tokio::time::sleep, || attempt(&path, edits.clone(), cx)).await
     }
 }
 

@@ -119,7 +119,7 @@ impl Tool for NotebookEdit {
 
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let params = Arc::new(params);
-        retry_conflicts(|| attempt(Arc::clone(&params), cx)).await
+        retry_conflicts(tokio::time::sleep, || attempt(Arc::clone(&params), cx)).await
     }
 }
 

@@ -72,11 +72,12 @@ fn a_patch_deletes_and_moves_links_not_what_they_lead_to() {
     let (code, result) = patch("*** Update File: link\n*** Move to: copy\n@@\n-old\n+new\n");
     assert_eq!((code, world.read("copy").as_str(), world.read("target").as_str()), (0, "new\n", "old\n"), "{result}");
     assert!(link.symlink_metadata().is_err() && !world.file("copy").is_symlink());
-    // A link that leads out of the workspace is removed as well, and nothing there is touched.
+    // A link that leads out of the workspace is as forbidden as what it leads to.
     fs::write(world.path("outside"), "safe").unwrap();
     symlink(world.path("outside"), &link).unwrap();
     let (code, result) = patch("*** Delete File: link\n");
-    assert_eq!((code, fs::read_to_string(world.path("outside")).unwrap().as_str()), (0, "safe"), "{result}");
+    assert_eq!((code, fs::read_to_string(world.path("outside")).unwrap().as_str()), (1, "safe"), "{result}");
+    assert!(link.is_symlink(), "{result}");
 }
 
 #[test]

@@ -140,7 +140,7 @@ pub trait FileSystem: Send + Sync {
     fn locate_entry(&self, path: &Path) -> Result<Location, ToolError> {
         self.locate(path)
     }
-    /// The link itself, if the last name of a path is one; links before it are followed.
+    /// The link itself, if the last name of a path is one that leads to a place inside; links before it are followed.
     fn locate_link(&self, _path: &Path) -> Result<Option<Location>, ToolError> {
         Ok(None)
     }

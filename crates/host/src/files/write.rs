@@ -55,7 +55,7 @@ pub(super) async fn write(
     };
     // What another program wrote meanwhile is appended to; it is never replaced unseen.
     let (before, after) = match mode {
-        WriteMode::Append => retry_conflicts(attempt).await?,
+        WriteMode::Append => retry_conflicts(tokio::time::sleep, attempt).await?,
         WriteMode::Overwrite => attempt().await?,
     };
     Ok(WriteOutcome { bytes, created: before == Before::Nothing, fingerprint: after.unwrap_or_default() })

@@ -87,14 +87,19 @@ struct MessageWriter<W> {
     closing: CancellationToken,
 }
 
+/// A message as it is written.
+fn line_of(message: &ServerJsonRpcMessage) -> io::Result<Vec<u8>> {
+    let mut text = serde_json::to_vec(message)?;
+    text.push(b'\n');
+    Ok(text)
+}
+
 impl<W: AsyncWrite + Unpin> MessageWriter<W> {
-    async fn write(&self, message: &ServerJsonRpcMessage) -> io::Result<()> {
-        let mut text = serde_json::to_vec(message)?;
-        text.push(b'\n');
+    async fn write(&self, line: &[u8]) -> io::Result<()> {
         let mut writer = self.writer.lock().await;
         let writer = writer.as_mut().ok_or(io::ErrorKind::NotConnected)?;
         let written = async {
-            writer.write_all(&text).await?;
+            writer.write_all(line).await?;
             writer.flush().await
         };
         // A client that reads nothing any more has gone.
@@ -121,7 +126,9 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> StdioTranspor
         let permit = Arc::clone(&self.refusals).try_acquire_owned().ok()?;
         let output = Arc::clone(&self.output);
         tokio::spawn(async move {
-            output.write(&ServerJsonRpcMessage::error(error, id)).await.ok();
+            if let Ok(line) = line_of(&ServerJsonRpcMessage::error(error, id)) {
+                output.write(&line).await.ok();
+            }
             drop(permit);
         });
         Some(())
@@ -185,8 +192,9 @@ where
             JsonRpcMessage::Error(error) => error.id.iter().for_each(|id| self.pending.end(id)),
             _ => {}
         }
-        let output = Arc::clone(&self.output);
-        async move { output.write(&message).await }
+        // A future without the message is small: the service keeps the memory of each until it has looked at its end.
+        let (output, line) = (Arc::clone(&self.output), line_of(&message));
+        async move { output.write(&line?).await }
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {

@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 
+use grep_matcher::{LineTerminator, Matcher};
 use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 
@@ -87,6 +88,7 @@ fn searcher(request: &GrepRequest, is_file: bool, decodes: bool) -> Searcher {
         .after_context(request.after)
         .binary_detection(binary)
         .bom_sniffing(decodes)
-        .heap_limit(Some(LARGEST_WHOLE));
+        .heap_limit(Some(LARGEST_WHOLE))
+        .line_terminator(request.matcher.line_terminator().unwrap_or(LineTerminator::byte(b'\n')));
     builder.build()
 }

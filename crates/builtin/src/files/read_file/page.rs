@@ -35,7 +35,7 @@ pub(super) async fn show(
     let mut file = TextFile::begin(name, reader, head, params.encoding()?)?;
     let page = file.page(window).await?;
     let shown = !page.text.is_empty();
-    let details = json!({
+    let mut details = json!({
         "path": name,
         "kind": "text",
         "size": file.size(),
@@ -46,9 +46,12 @@ pub(super) async fn show(
         "total_lines": page.total_lines,
         "encoding": file.encoding().name(),
         "bom": file.has_bom(),
-        "invalid": file.invalid().count,
     });
-    let notes: Vec<String> = invalid_note(&file).into_iter().chain(note(&page, window, file.size(), cx)).collect();
+    let invalid = page.text.contains(char::REPLACEMENT_CHARACTER).then(|| invalid_note(&file)).flatten();
+    if invalid.is_some() {
+        details["invalid"] = file.invalid().count.into();
+    }
+    let notes: Vec<String> = invalid.into_iter().chain(note(&page, window, file.size(), cx)).collect();
     let note = (!notes.is_empty()).then(|| notes.join("\n"));
     let text = if params.line_numbers { numbered(&page.text, window.line) } else { page.text };
     Ok(ToolOutput::text(with_note(text, note)).with_details(details))

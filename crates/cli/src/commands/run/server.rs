@@ -41,7 +41,7 @@ pub(super) fn run(request: &RunArgs, named: &str, prompt: &str, output: &Output)
             }
         }
         Err(Failure::failed("execution_error", "the server ended the stream")
-            .help(format!("the turn may go on: `haft sessions show {id}`")))
+            .help(format!("the turn may continue: `haft sessions show {id}`")))
     })
 }
 

@@ -93,7 +93,7 @@ fn denied_call_does_nothing_and_tells_the_model_why() {
 }
 
 #[test]
-fn turn_goes_on_without_a_page_and_resumes_by_number() {
+fn turn_continues_without_a_page_and_resumes_by_number() {
     let world = World::with_config(ASKS);
     let served = Served::start(&world);
     let page = served.page();
@@ -155,7 +155,7 @@ fn stop_answers_what_runs_and_ends_well() {
         names.push(name);
     }
     assert_eq!(names.last().map(String::as_str), Some("bye"));
-    // The session is whole: the call has its result, and the conversation goes on in a new server.
+    // The session is whole: the call has its result, and the conversation continues in a new server.
     let again = Served::start(&world);
     let page: PageClient = again.page();
     let events = page.turn(&session, "what time is it?");
