@@ -249,12 +249,12 @@ impl Trail {
 
     /// The record of a call that is about to run.
     pub(crate) fn to_intent(&self, session: &Session) -> CallRecord {
-        self.to_record(session, *session.taint(), CallStatus::Begun, String::new(), self.started.elapsed())
+        self.clone().into_record(session, *session.taint(), CallStatus::Begun, String::new(), self.started.elapsed())
     }
 
     /// The record of the call. Redaction happens here, on the store's own thread where there is one.
-    pub(crate) fn to_record(
-        &self,
+    pub(crate) fn into_record(
+        self,
         session: &Session,
         taint: SessionTaint,
         status: CallStatus,
@@ -268,12 +268,12 @@ impl Trail {
             agent: session.agent().to_string(),
             tool: self.call.tool.clone(),
             workspace: session.workspace().to_owned(),
-            arguments: arguments::redacted(self.arguments.excerpt()),
-            original_arguments: self.original.clone().map(arguments::redacted),
-            effects: arguments::redacted(self.effects.clone()),
+            arguments: arguments::redacted(self.arguments.into_excerpt()),
+            original_arguments: self.original.map(arguments::redacted),
+            effects: arguments::redacted(self.effects),
             decision: arguments::redacted(record::decision(
                 &self.decision,
-                self.advice.clone(),
+                self.advice,
                 session.caller(),
                 self.connections.recorded(),
                 taint,

@@ -109,7 +109,7 @@ impl ModelClient {
                 Err(failure) => failure,
             };
             failure.error.message = attempt.request.scrub(&failure.error.message);
-            if let (Some(404), Some(other)) = (failure.error.status, &attempt.request.other_url) {
+            if let (true, Some(other)) = (failure.is_elsewhere, &attempt.request.other_url) {
                 if url != other {
                     url = other;
                     continue;

@@ -101,9 +101,8 @@ pub trait CallLog: Send + Sync {
     /// queued earlier, and is reported here so that it is not lost: this one was queued all the same.
     fn append(&self, record: CallRecord) -> Result<(), StoreError>;
     /// As [`append`](Self::append) for a record that is still to be made: a backend with a thread of its own makes it
-    /// there, so that the call does not wait for it, and makes it again if it cannot be written at once. It must be small: about
-    /// what a call and the head of its result take.
-    fn append_with(&self, make: Box<dyn Fn() -> CallRecord + Send>) -> Result<(), StoreError> {
+    /// there, so that the call does not wait for it. It must be small: about what a call and the head of its result take.
+    fn append_with(&self, make: Box<dyn FnOnce() -> CallRecord + Send>) -> Result<(), StoreError> {
         self.append(make())
     }
     /// Resolves when everything queued so far is safe on disk; an error says that it is not. What could not be written

@@ -35,11 +35,20 @@ fn a_status_that_may_pass_is_waited_out_in_every_form() {
             &[("date", "Sun, 06 Nov 1994 08:49:37 GMT"), ("retry-after", "Sun, 06 Nov 1994 09:49:37 GMT"), ("retry-after-ms", "1")],
         ] {
             let before = |statuses: &[u16]| statuses.iter().map(|status| refused(*status, headers)).collect::<Vec<_>>();
-            let rounds = [before(&PASSING[..5]), vec![marking("c1")], before(&PASSING[5..]), vec![done()]].concat();
+            // At most four in a row.
+            let rounds = [
+                before(&PASSING[..4]),
+                vec![marking("c1")],
+                before(&PASSING[4..8]),
+                vec![marking("c2")],
+                before(&PASSING[8..]),
+                vec![done()],
+            ]
+            .concat();
             let talk = Talk::new(protocol, rounds);
             let turn = talk.turn(&["go"]);
             assert_eq!((turn.code, turn.ended()), (0, ("done", "All done.")), "{protocol} {headers:?}: {turn:?}");
-            assert_eq!((talk.server.asked().len(), talk.marks()), (PASSING.len() + 2, 1), "{protocol} {headers:?}");
+            assert_eq!((talk.server.asked().len(), talk.marks()), (PASSING.len() + 3, 2), "{protocol} {headers:?}");
         }
     });
 }
@@ -91,8 +100,10 @@ fn a_provider_that_stays_down_is_given_up_after_its_tries() {
         let talk = Talk::new(protocol, vec![refused(503, &[("retry-after-ms", "1")]); 60]);
         let ran = talk.says(&["go"]);
         assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{protocol}: {ran:?}");
-        assert!(sentence(&ran.stderr).contains("It was sent 9 times"), "{protocol}: {ran:?}");
-        assert_eq!(talk.server.asked().len(), 9, "{protocol}");
+        assert!(sentence(&ran.stderr).contains("It was sent 5 times"), "{protocol}: {ran:?}");
+        assert_eq!(talk.server.asked().len(), 5, "{protocol}");
+        let notices: Vec<&str> = ran.stderr.lines().filter(|line| line.contains(" of 4 in ")).collect();
+        assert!(notices.len() == 4 && notices[1].contains("Retry 2 of 4") && notices[1].contains("Ctrl-C"), "{protocol}: {ran:?}");
     });
 }
 

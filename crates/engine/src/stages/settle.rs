@@ -55,8 +55,7 @@ pub(crate) async fn settle(
     let (session, elapsed) = (session.clone(), result.elapsed);
     // As it is now: the record may be made later.
     let taint = *session.taint();
-    let make = move || trail.to_record(&session, taint, status.clone(), summary.clone(), elapsed);
-    let written = engine.log.append_with(Box::new(make));
+    let written = engine.log.append_with(Box::new(move || trail.into_record(&session, taint, status, summary, elapsed)));
     if let Err(error) = written {
         let why = error.to_string();
         add_warnings(&[format!("this call is not in the history: {why}")], &mut result.outcome);

@@ -66,11 +66,10 @@ impl RecordedArguments {
         }
     }
     /// As history keeps them.
-    pub(super) fn excerpt(&self) -> Value {
+    pub(super) fn into_excerpt(self) -> Value {
         match self {
-            Self::Excerpt(value) => value.clone(),
-            Self::Whole(value) => excerpt(value),
-            Self::Text(_) => excerpt(&self.clone().into_value()),
+            Self::Excerpt(value) => value,
+            whole => excerpt(&whole.into_value()),
         }
     }
 }

@@ -15,16 +15,18 @@ pub(super) struct AttemptFailure {
     pub(super) error: ProviderError,
     /// Whether a retry can help, as long as nothing of the answer was passed on.
     pub(super) retry: bool,
+    /// Whether nothing of the provider answers at this address.
+    pub(super) is_elsewhere: bool,
 }
 
 impl AttemptFailure {
     /// A failure that a retry would repeat.
     pub(super) fn permanent(kind: ProviderErrorKind, message: String) -> Self {
-        Self { error: ProviderError::new(kind, message), retry: false }
+        Self { error: ProviderError::new(kind, message), retry: false, is_elsewhere: false }
     }
     /// A failure that a retry may fix.
     pub(super) fn transient(kind: ProviderErrorKind, message: String) -> Self {
-        Self { error: ProviderError::new(kind, message), retry: true }
+        Self { error: ProviderError::new(kind, message), retry: true, is_elsewhere: false }
     }
     /// A timeout.
     pub(super) fn timed_out(host: &str, what: &str, limit: Duration) -> Self {
@@ -38,7 +40,7 @@ impl AttemptFailure {
 /// Errors of adapters and decoders. Garbled output of the model is not retried here: the agent loop counts its attempts.
 impl From<ProviderError> for AttemptFailure {
     fn from(error: ProviderError) -> Self {
-        Self { retry: error.is_retryable() && error.kind != ProviderErrorKind::Garbled, error }
+        Self { retry: error.is_retryable() && error.kind != ProviderErrorKind::Garbled, error, is_elsewhere: false }
     }
 }
 
@@ -72,7 +74,7 @@ fn refused(request: &PreparedRequest) -> AttemptFailure {
     let retry = !request.local;
     let advice = if retry { "Check the base_url, and the proxy if there is one" } else { "Start the server, or check the base_url" };
     let message = format!("Nothing listens at {}. {advice}.", request.host);
-    AttemptFailure { error: ProviderError::new(ProviderErrorKind::Network, message), retry }
+    AttemptFailure { error: ProviderError::new(ProviderErrorKind::Network, message), retry, is_elsewhere: false }
 }
 
 fn explain_tls(problem: &rustls::Error, host: &str) -> String {

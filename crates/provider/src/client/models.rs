@@ -31,7 +31,7 @@ impl ModelClient {
 
     async fn list(&self, attempt: &AttemptContext<'_>) -> Result<Vec<String>, AttemptFailure> {
         match (self.list_at(attempt, &attempt.request.url).await, &attempt.request.other_url) {
-            (Err(failure), Some(other)) if failure.error.status == Some(404) => self.list_at(attempt, other).await,
+            (Err(failure), Some(other)) if failure.is_elsewhere => self.list_at(attempt, other).await,
             (outcome, _) => outcome,
         }
     }

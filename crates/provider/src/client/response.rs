@@ -90,7 +90,9 @@ async fn refused(response: Response, attempt: &AttemptContext<'_>, deadlines: De
         failure::add(&mut error, &attempt.request.key_hint);
     }
     let retry = should_retry(&headers).unwrap_or_else(|| RETRYABLE.contains(&status) && !is_without_quota(&body));
-    AttemptFailure { error, retry }
+    // A provider that does not know a model says so in its own words.
+    let is_elsewhere = status == 404 && error_status(&body, status).is_none();
+    AttemptFailure { error, retry, is_elsewhere }
 }
 
 /// The header by which some providers decide about a retry.
@@ -154,9 +156,9 @@ async fn whole(response: Response, attempt: &AttemptContext<'_>, deadlines: Dead
 }
 
 fn document_error(adapter: &dyn Adapter, status: u16, body: &[u8]) -> AttemptFailure {
-    let AttemptFailure { error, retry } = adapter.refusal(status, body).into();
+    let AttemptFailure { error, retry, .. } = adapter.refusal(status, body).into();
     let retry = (retry || RETRYABLE.contains(&status)) && !is_without_quota(body);
-    AttemptFailure { error: error.with_status(status), retry }
+    AttemptFailure { error: error.with_status(status), retry, is_elsewhere: false }
 }
 
 /// The status of a document that is an error: its code, or the status of the response.

@@ -144,7 +144,7 @@ impl CallLog for SqliteCallLog {
         self.database.queue().append(record)
     }
 
-    fn append_with(&self, make: Box<dyn Fn() -> CallRecord + Send>) -> Result<(), StoreError> {
+    fn append_with(&self, make: Box<dyn FnOnce() -> CallRecord + Send>) -> Result<(), StoreError> {
         self.database.queue().append_with(make)
     }
 

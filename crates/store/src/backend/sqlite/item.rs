@@ -18,7 +18,7 @@ pub(super) const MIN_WEIGHT: usize = MAX_QUEUED_BYTES / 4096;
 pub(super) enum StoreChange {
     Record(Box<CallRecord>),
     /// A record that the writer makes, so that the call need not.
-    Deferred(Box<dyn Fn() -> CallRecord + Send>),
+    Deferred(Box<dyn FnOnce() -> CallRecord + Send>),
     Image(PreImageRecord),
     /// Several of one call.
     Images(Vec<PreImageRecord>),
@@ -53,7 +53,16 @@ pub(super) struct QueueItem {
 }
 
 impl QueueItem {
-    /// Whether it notes that this process runs a call. A record that is still to be made has its outcome.
+    /// Makes a record that was put off.
+    pub(super) fn make(&mut self) {
+        if !matches!(self.change, StoreChange::Deferred(_)) {
+            return;
+        }
+        if let StoreChange::Deferred(make) = std::mem::replace(&mut self.change, StoreChange::Nothing) {
+            self.change = StoreChange::Record(Box::new(make()));
+        }
+    }
+    /// Whether it notes that this process runs a call.
     pub(super) fn needs_presence(&self) -> bool {
         match &self.change {
             StoreChange::Record(record) => record.status == CallStatus::Begun,

@@ -86,9 +86,8 @@ impl WriteQueue {
         self.add(StoreChange::Record(Box::new(record)), weight)
     }
 
-    /// Adds a record that the writer is to make, when it writes it: so a group of them takes the memory of one. It counts as a small
-    /// one: its maker promises that.
-    pub(super) fn append_with(&self, make: Box<dyn Fn() -> CallRecord + Send>) -> Result<(), StoreError> {
+    /// Adds a record that the writer is to make. It counts as a small one: its maker promises that.
+    pub(super) fn append_with(&self, make: Box<dyn FnOnce() -> CallRecord + Send>) -> Result<(), StoreError> {
         self.add(StoreChange::Deferred(make), MIN_WEIGHT)
     }
 
@@ -170,6 +169,7 @@ impl WriteQueue {
         group.append(&mut state.items);
         state.urgent = false;
         drop(state);
+        group.iter_mut().for_each(QueueItem::make);
         if group.is_empty() { None } else { Some(group) }
     }
 

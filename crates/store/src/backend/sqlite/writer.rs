@@ -73,7 +73,6 @@ fn apply(connection: &Connection, change: &StoreChange, owners: &Owners) -> rusq
         StoreChange::Session(change) => return session_change::apply(connection, change, owners),
         StoreChange::Job(change) => return jobs::apply(connection, change),
         StoreChange::Record(record) => put_call(connection, record, owners).map(|()| true),
-        StoreChange::Deferred(make) => put_call(connection, &make(), owners).map(|()| true),
         StoreChange::TakeInterrupted { record, ended } => {
             return running::take(connection, owners, record, ended).map(|taken| Ok(u64::from(taken)));
         }
@@ -82,12 +81,13 @@ fn apply(connection: &Connection, change: &StoreChange, owners: &Owners) -> rusq
         StoreChange::Withdrawn { record, path, after } => rows::remove_image(connection, record, path, after.as_deref()).map(|()| true),
         StoreChange::SettleInterrupted(record) => running::end(connection, record).map(|()| true),
         StoreChange::Undone(record) => running::end(connection, record).and_then(|()| rows::mark_undone(connection, record)),
-        StoreChange::Nothing => Ok(true),
+        // Made when its group was taken.
+        StoreChange::Nothing | StoreChange::Deferred(_) => Ok(true),
     };
     match (result, change) {
         (Ok(true), _) => Ok(Ok(0)),
         (Err(error), _) if !is_own(&error) => Err(error),
-        (Err(error), StoreChange::Record(_) | StoreChange::Deferred(_)) => Ok(Err(StoreError::Database(error))),
+        (Err(error), StoreChange::Record(_)) => Ok(Err(StoreError::Database(error))),
         // The only rule a pre-image can break is that its call must be there.
         (_, StoreChange::Image(image)) => Ok(Err(StoreError::no_call(&image.record))),
         (_, StoreChange::Images(images)) => Ok(images.first().map_or(Ok(0), |image| Err(StoreError::no_call(&image.record)))),
