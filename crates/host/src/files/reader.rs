@@ -47,6 +47,9 @@ impl OpenFile {
     /// The same for a file that the kernel has in memory, without waiting; `None` if it has not, or anything is wrong.
     pub(super) fn open_cached(at: &Location) -> Option<Self> {
         errors::check_readable(at).ok()?;
+        if errors::names_a_folder(at) {
+            return None;
+        }
         let (file, stat) = cached::open(RootedPath::of(at).ok()?)?;
         let head = cached::read(&file, 0, head_length(&stat))?;
         Some(Self::with_head(at.clone(), file, &stat, head))
