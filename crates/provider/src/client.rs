@@ -23,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::body::{BodyReader, Deadlines, in_time};
 use self::connections::HttpClients;
+use self::document::WholeEvent;
 use self::failure::AttemptFailure;
 use self::request::PreparedRequest;
 use self::response::AnswerBody;
@@ -205,9 +206,9 @@ impl StreamReading<'_, '_> {
         }
     }
 
-    fn read_whole(&mut self, events: &[String]) -> Result<ModelReply, AttemptFailure> {
-        for data in events {
-            self.event("", data)?;
+    fn read_whole(&mut self, events: &[WholeEvent]) -> Result<ModelReply, AttemptFailure> {
+        for (name, data) in events {
+            self.event(name, data)?;
         }
         Ok(self.finish()?)
     }

@@ -6,8 +6,11 @@ use super::failure::AttemptFailure;
 use crate::Protocol;
 use crate::sse::EventReader;
 
+/// The name of an event, which may be empty, and its data.
+pub(super) type WholeEvent = (String, String);
+
 /// The events that a stream of the same answer has; `None` if the document is no answer of the protocol.
-pub(super) fn events(protocol: Protocol, document: &Value) -> Option<Vec<String>> {
+pub(super) fn events(protocol: Protocol, document: &Value) -> Option<Vec<WholeEvent>> {
     let events = match protocol {
         Protocol::OpenAi => document["choices"].is_array().then(|| vec![document.clone()]),
         Protocol::OpenAiResponses => document["output"].as_array().map(|items| of_response(document, items)),
@@ -18,16 +21,16 @@ pub(super) fn events(protocol: Protocol, document: &Value) -> Option<Vec<String>
             _ => document["candidates"].is_array().then(|| vec![document.clone()]),
         },
     };
-    events.map(|events| events.iter().map(Value::to_string).collect())
+    events.map(|events| events.iter().map(|event| (String::new(), event.to_string())).collect())
 }
 
-/// The data of the events of a stream that was called a document.
-pub(super) fn streamed(body: &[u8]) -> Option<Vec<String>> {
+/// The events of a stream that was called a document.
+pub(super) fn streamed(body: &[u8]) -> Option<Vec<WholeEvent>> {
     let is_stream = [&b"data:"[..], b"event:", b"id:", b":"].iter().any(|start| body.trim_ascii_start().starts_with(start));
     let mut events = Vec::new();
     let mut reader = EventReader::new();
-    let mut each = |_: &str, data: &str| {
-        events.push(data.to_owned());
+    let mut each = |name: &str, data: &str| {
+        events.push((name.to_owned(), data.to_owned()));
         Ok::<_, AttemptFailure>(())
     };
     (is_stream && reader.feed(body, &mut each).is_ok()).then_some(events)
@@ -78,8 +81,8 @@ mod tests {
             let model = Model::new("acme", protocol, "m");
             let turn = ModelTurn { model: &model, system: "", messages: &[], tools: &[] };
             let (mut decoder, mut deltas) = (protocol.adapter().decoder(&turn), Vec::new());
-            for data in events(protocol, &document).unwrap() {
-                decoder.event("", &data, &mut deltas).unwrap();
+            for (name, data) in events(protocol, &document).unwrap() {
+                decoder.event(&name, &data, &mut deltas).unwrap();
             }
             let reply = decoder.finish(&mut deltas).unwrap();
             assert_eq!((reply.usage.input, reply.usage.output, &reply.stop), (3, 2, &StopReason::ToolCalls), "{protocol:?}");
@@ -92,7 +95,8 @@ mod tests {
 
     #[test]
     fn a_stream_with_the_type_of_a_document_is_a_stream() {
-        assert_eq!(streamed(b"event: a\ndata: {\"x\":1}\n\ndata: 2\n\n"), Some(vec!["{\"x\":1}".to_owned(), "2".to_owned()]));
+        let event = |name: &str, data: &str| (name.to_owned(), data.to_owned());
+        assert_eq!(streamed(b"event: a\ndata: {\"x\":1}\n\ndata: 2\n\n"), Some(vec![event("a", "{\"x\":1}"), event("", "2")]));
         assert_eq!(streamed(b"{\"cut\":"), None);
     }
 }

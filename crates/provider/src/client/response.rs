@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::body::{BodyReader, Deadlines};
-use super::document;
+use super::document::{self, WholeEvent};
 use super::failure::{self, AttemptFailure};
 use super::request::PreparedRequest;
 use super::{AttemptContext, retry_after};
@@ -44,7 +44,7 @@ pub(super) async fn check_status(
 pub(super) enum AnswerBody<'a> {
     Stream(BodyReader<'a>),
     /// The events of an answer that came whole.
-    Whole(Vec<String>),
+    Whole(Vec<WholeEvent>),
 }
 
 /// The body of a successful response that is an answer.
@@ -132,7 +132,7 @@ fn title(page: &str) -> Option<String> {
 }
 
 /// A JSON document instead of a stream: an error, or the whole answer of a server that does not stream.
-async fn whole(response: Response, attempt: &AttemptContext<'_>, deadlines: Deadlines) -> Result<Vec<String>, AttemptFailure> {
+async fn whole(response: Response, attempt: &AttemptContext<'_>, deadlines: Deadlines) -> Result<Vec<WholeEvent>, AttemptFailure> {
     let (status, request) = (response.status().as_u16(), attempt.request);
     let body = BodyReader::new(response, request, deadlines).read_all(MAX_WHOLE_BYTES).await?;
     if body.is_empty() {

@@ -19,7 +19,7 @@ const MIGRATIONS: [&str; 3] = [
     include_str!("../../src/backend/migrations/0003_jobs.sql"),
 ];
 /// The version that this program migrates to.
-const NEWEST: i64 = 8;
+const NEWEST: i64 = 9;
 
 /// A database of an earlier version, without rows.
 fn of_version(version: usize) -> (TempDir, Connection) {
