@@ -19,8 +19,13 @@ fn haft() -> PathBuf {
 
 fn run(file: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser");
+    // Chromium leaves files in the folder for temporary ones.
+    let temporary = tempfile::tempdir().unwrap();
+    let shots =
+        std::env::var_os("HAFT_SCREENSHOTS").map_or_else(|| Path::new(env!("CARGO_TARGET_TMPDIR")).join("screenshots"), PathBuf::from);
     let mut command = Command::new("node");
-    command.args(["--test", "--test-reporter=spec"]).arg(folder.join(file)).env("HAFT_TEST_BINARY", haft());
+    command.args(["--test", "--test-reporter=spec"]).arg(folder.join(file));
+    command.env("HAFT_TEST_BINARY", haft()).env("HAFT_SCREENSHOTS", shots).env("TMPDIR", temporary.path());
     let output = command.output().expect("node is missing: install it (for example: apt-get install nodejs), version 18 or newer");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{file}:\n{text}{}", String::from_utf8_lossy(&output.stderr));
