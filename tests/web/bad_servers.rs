@@ -46,7 +46,7 @@ async fn d12_endless_bodies_end_at_the_limit() {
     let head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n";
     for (tool, expected) in [
         ("http_request", "the download was stopped at 50MB"),
-        ("web_fetch", "The page is larger than 2.0 MB; the rest was not downloaded."),
+        ("web_fetch", "The page is larger than 1.0 MB; the rest was not downloaded."),
         ("web_search", "The answer of the search provider json cannot be read"),
     ] {
         let server = EndlessServer::start(head, Some(chunk.clone())).await;
@@ -116,7 +116,7 @@ async fn d12_compression_bombs_end_at_the_limit() {
     for (encoding, bomb) in bombs {
         let headers = format!("Content-Type: text/plain\r\nContent-Encoding: {encoding}\r\n");
         let server = Server::start(Answers::from([("/", answer(200, &headers, bomb))])).await;
-        for (tool, expected) in [("http_request", "stopped at 50MB"), ("web_fetch", "larger than 2.0 MB")] {
+        for (tool, expected) in [("http_request", "stopped at 50MB"), ("web_fetch", "larger than 1.0 MB")] {
             let outcome = reach(tool, &server.url("/"), Setup::allowing([server.address])).await;
             assert!(outcome.contains(expected), "{tool} {encoding}: …{}", &outcome[outcome.len().saturating_sub(300)..]);
             assert!(outcome.contains("aaaaaaaaaa"), "{tool} {encoding}");
@@ -130,7 +130,7 @@ async fn odd_pages_are_read_within_bounds() {
     let large = format!("<main>{}</main>", "<p>A paragraph of a very large page, with a comma.</p>".repeat(1_000_000));
     let rows: [(&str, Vec<u8>, &str); 5] = [
         ("/nested", page("text/html", nested), "deep text"),
-        ("/large", page("text/html", large), "The page is larger than 2.0 MB"),
+        ("/large", page("text/html", large), "The page is larger than 1.0 MB"),
         ("/empty", page("text/html", ""), "The page has no text"),
         ("/charset", page("text/html; charset=klingon", "<p>plain words"), "plain words"),
         ("/binary", page("text/html", b"\x00\x01\x02".as_slice()), "Not text, so it is not shown"),

@@ -12,7 +12,7 @@ use crate::shared::polite::{self, Deadline, header};
 
 const REDIRECTS: u8 = 5;
 /// A page for people is smaller, and its tree takes many times its size; the rest of a larger one is not downloaded.
-pub(super) const LARGEST_PAGE: usize = 2 * 1024 * 1024;
+pub(super) const LARGEST_PAGE: usize = 1024 * 1024;
 /// Documents and pictures are of no use in part.
 pub(super) const LARGEST_DOCUMENT: usize = 10 * 1024 * 1024;
 /// So many bytes tell what a body is.

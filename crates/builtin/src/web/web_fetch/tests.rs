@@ -230,7 +230,7 @@ async fn empty_endless_and_broken_pages_say_so() {
     assert!(inside.is_empty() && around.contains("The page has no text"), "{around}");
     let (_, around) = shown(Reply::ok("text/plain", vec![b'x'; 3 << 20]).endless(), json!({})).await;
     assert!(
-        around.contains("(The page is larger than 2.0 MB; the rest was not downloaded. http_request with save_to stores all of it.)"),
+        around.contains("(The page is larger than 1.0 MB; the rest was not downloaded. http_request with save_to stores all of it.)"),
         "{around}"
     );
     let broken = Reply::ok("text/plain", "half").breaks_off(ErrorKind::NetworkError, "Connection reset.");
