@@ -51,6 +51,8 @@ impl Unit {
             Some(seconds) if rounds_up && (keyword == "exclusiveMaximum" || keyword == "minimum" && seconds > 0) => {
                 number((seconds - 1) * THOUSAND + 1).unwrap_or_else(|| limit.clone())
             }
+            // Zero is above this bound, so the bound itself lies below zero.
+            Some(0) if self == Self::FromZero && keyword == "exclusiveMinimum" => Number::from(-1),
             _ => self.shown(limit),
         }
     }
@@ -173,6 +175,8 @@ mod tests {
             (Unit::FromZero, "minimum", 1, 0),
             (Unit::FromZero, "minimum", 0, 0),
             (Unit::FromZero, "maximum", 10, 9),
+            (Unit::FromZero, "exclusiveMinimum", 0, -1),
+            (Unit::FromZero, "exclusiveMinimum", 1, 0),
         ] {
             assert_eq!(unit.bound(keyword, &limit.into(), true), Number::from(shown), "{unit:?} {keyword} {limit}");
         }
