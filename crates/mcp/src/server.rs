@@ -21,6 +21,7 @@ mod roots;
 mod routes;
 mod sampling;
 mod stdio;
+mod subscriptions;
 
 pub use backend::{ClientAgent, ClientPorts, ToolBackend};
 pub use handler::ToolServer;

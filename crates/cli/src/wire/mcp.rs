@@ -52,6 +52,14 @@ impl McpBackend {
         self.store.get_or_try_init(open).await.cloned()
     }
 
+    /// Waits until every call is in the history: the process is about to end.
+    pub(crate) async fn finish(&self) -> Result<(), Failure> {
+        match self.store.get() {
+            Some(store) => Ok(store.flush().await?),
+            None => Ok(()),
+        }
+    }
+
     async fn agent(&self, client: ClientPorts) -> Result<ClientAgent, Failure> {
         let wire = match &client.roots {
             Some(roots) => self.wire.narrowed_to(roots)?,

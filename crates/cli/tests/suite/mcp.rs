@@ -7,6 +7,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use serde_json::{Value, json};
 
 use super::harness::World;
+use super::mcp_servers::wait;
+use super::processes::processes_with;
 
 /// A client on the pipes of the server; the server ends with it.
 struct PipeClient {
@@ -46,6 +48,18 @@ impl PipeClient {
                 self.send(&json!({"jsonrpc": "2.0", "id": message["id"], "result": {"roots": roots}}));
             } else if message["id"] == self.next {
                 return message;
+            }
+        }
+    }
+
+    /// The address of the next resource that the server says has changed.
+    fn next_update(&mut self) -> String {
+        loop {
+            let mut line = String::new();
+            assert!(self.output.read_line(&mut line).unwrap() > 0, "the server has ended");
+            let message: Value = serde_json::from_str(&line).unwrap();
+            if message["method"] == "notifications/resources/updated" {
+                return message["params"]["uri"].as_str().unwrap().to_owned();
             }
         }
     }
@@ -113,6 +127,44 @@ fn calls_are_in_the_history_and_can_be_undone() {
     let id = calls[0]["id"].as_str().unwrap();
     assert_eq!(world.run(&["undo", id]).code, 0);
     assert_eq!(world.read("out.txt"), "outside\n");
+}
+
+#[test]
+fn client_is_told_when_a_resource_that_it_watches_changes() {
+    let world = world();
+    let mut client = PipeClient::start(&world, &[]);
+    for path in ["out.txt", "sub/in.txt"] {
+        client.call("read_file", &json!({"path": path}));
+        client.request("resources/subscribe", &json!({"uri": format!("haft://file/{path}")}));
+    }
+    // Never read by this session: watching it tells nothing.
+    world.write("unseen.txt", "x");
+    client.request("resources/subscribe", &json!({"uri": "haft://file/unseen.txt"}));
+    world.write("unseen.txt", "y");
+    world.write("out.txt", "by an editor\n");
+    assert_eq!(client.next_update(), "haft://file/out.txt");
+    client.call("write_file", &json!({"path": "sub/in.txt", "content": "by a call\n"}));
+    assert_eq!(client.next_update(), "haft://file/sub/in.txt");
+    client.request("resources/unsubscribe", &json!({"uri": "haft://file/out.txt"}));
+    world.write("out.txt", "not watched\n");
+    fs::remove_file(world.file("sub/in.txt")).unwrap();
+    assert_eq!(client.next_update(), "haft://file/sub/in.txt");
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn commands_of_a_client_end_when_it_goes() {
+    let world = world();
+    let mut client = PipeClient::start(&world, &[]);
+    // Arguments that no other test uses.
+    let seconds = format!("300.{}", std::process::id());
+    let params = json!({"name": "exec", "arguments": {"command": format!("sleep {seconds}")}});
+    client.send(&json!({"jsonrpc": "2.0", "id": 99, "method": "tools/call", "params": params}));
+    wait("the command runs", || !processes_with(&seconds).is_empty());
+    assert_eq!(client.end(), Some(0));
+    wait("the command has ended", || processes_with(&seconds).is_empty());
+    let calls = world.run(&["history", "--json"]).json();
+    assert_eq!(calls[0]["error_type"], "cancelled", "{calls}");
 }
 
 #[test]

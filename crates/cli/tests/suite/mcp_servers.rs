@@ -235,7 +235,7 @@ fn server_and_its_children_end_even_when_haft_is_killed() {
     wait("all processes of the server end", all_gone);
 }
 
-fn wait(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn wait(what: &str, mut is_so: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(30);
     while !is_so() {
         assert!(Instant::now() < end, "never: {what}");

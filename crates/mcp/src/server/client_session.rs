@@ -1,6 +1,5 @@
 //! What the server holds for one client: its agent, its running calls, its subscriptions.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,11 +18,10 @@ use super::questions::ElicitingQuestions;
 use super::roots;
 use super::routes::CallRoutes;
 use super::sampling::ClientModel;
+use super::subscriptions::Subscriptions;
 
 /// Calls of a client that run at once. More are refused, not queued.
-const MOST_CALLS: usize = 256;
-/// Subscriptions of a client.
-const MOST_SUBSCRIPTIONS: usize = 1000;
+const MOST_CALLS: u32 = 256;
 
 /// The agents of a client: its capabilities may differ from request to request, and an agent that cannot ask must not wait for answers.
 #[derive(Default)]
@@ -39,7 +37,7 @@ pub(super) struct ClientSession {
     pub(super) log: Arc<ClientLog>,
     pub(super) waiting: WaitingCalls,
     pub(super) slots: Arc<Semaphore>,
-    subscriptions: Mutex<BTreeSet<String>>,
+    pub(super) subscriptions: Subscriptions,
     agents: Mutex<Arc<AgentCells>>,
     roots: Mutex<Option<Vec<PathBuf>>>,
     closing: CancellationToken,
@@ -55,8 +53,8 @@ impl ClientSession {
             routes: Arc::default(),
             log: Arc::default(),
             waiting: WaitingCalls::default(),
-            slots: Arc::new(Semaphore::new(MOST_CALLS)),
-            subscriptions: Mutex::default(),
+            slots: Arc::new(Semaphore::new(MOST_CALLS as usize)),
+            subscriptions: Subscriptions::default(),
             agents: Mutex::default(),
             roots: Mutex::default(),
             _end: closing.clone().drop_guard(),
@@ -67,6 +65,13 @@ impl ClientSession {
     /// Ends when the client has gone.
     pub(super) fn closing(&self) -> &CancellationToken {
         &self.closing
+    }
+
+    /// Waits until every slot of a call is free, and keeps them.
+    pub(super) async fn all_calls_ended(&self) {
+        if let Ok(slots) = self.slots.acquire_many(MOST_CALLS).await {
+            slots.forget();
+        }
     }
 
     /// The agent for a request, built by the first one that needs it.
@@ -115,20 +120,10 @@ impl ClientSession {
         }
     }
 
-    /// Adds a subscription to a resource.
-    pub(super) fn subscribe(&self, uri: String) -> Result<(), ErrorData> {
-        let mut subscriptions = self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner);
-        if subscriptions.len() >= MOST_SUBSCRIPTIONS {
-            let message = format!("There are {MOST_SUBSCRIPTIONS} subscriptions already: unsubscribe from some first.");
-            return Err(ErrorData::invalid_request(message, None));
-        }
-        subscriptions.insert(uri);
-        Ok(())
-    }
-
-    /// Removes a subscription to a resource.
-    pub(super) fn unsubscribe(&self, uri: &str) {
-        self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner).remove(uri);
+    /// The agents that were built so far.
+    pub(super) fn open_agents(&self) -> Vec<Arc<ClientAgent>> {
+        let cells = Arc::clone(&self.agents.lock().unwrap_or_else(PoisonError::into_inner));
+        [&cells.asking, &cells.silent].into_iter().filter_map(OnceCell::get).cloned().collect()
     }
 }
 

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::backend::ToolBackend;
 use super::client_session::ClientSession;
+use super::subscriptions::{LOOK_EVERY, MOST_SUBSCRIPTIONS, ResourceWatch};
 use super::{completion, paging, prompts, resources};
 use crate::convert::{self, ResultShape};
 
@@ -58,6 +59,13 @@ impl ToolServer {
     /// A server of the same tools for another client.
     pub(super) fn for_next_client(&self) -> Self {
         Self { shared: Arc::clone(&self.shared), own: Arc::default() }
+    }
+
+    /// Waits until no call runs. Calls that come meanwhile are refused.
+    pub(super) async fn all_calls_ended(&self) {
+        for client in [self.own.get(), self.shared.stateless.get()].into_iter().flatten() {
+            client.all_calls_ended().await;
+        }
     }
 
     fn client(&self) -> &Arc<ClientSession> {
@@ -168,31 +176,47 @@ impl ServerHandler for ToolServer {
         resources::read(&*self.client().agent(&context).await?, &request.uri).await.map(Into::into)
     }
 
-    async fn subscribe(&self, request: SubscribeRequestParams, _: Context) -> Result<(), ErrorData> {
-        self.client().subscribe(request.uri)
+    async fn subscribe(&self, request: SubscribeRequestParams, context: Context) -> Result<(), ErrorData> {
+        self.client().agent(&context).await?;
+        self.client().subscribe(request.uri, context.peer)
     }
 
     async fn unsubscribe(&self, request: UnsubscribeRequestParams, _: Context) -> Result<(), ErrorData> {
-        self.client().unsubscribe(&request.uri);
+        self.client().subscriptions.remove(&request.uri);
         Ok(())
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        Some(requested.clone())
+        let mut accepted = requested.clone();
+        // Skills are prompts, and nobody watches their folders.
+        accepted.prompts_list_changed = None;
+        accepted.resource_subscriptions.as_mut().into_iter().for_each(|uris| uris.truncate(MOST_SUBSCRIPTIONS));
+        Some(accepted)
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let agents = vec![self.client().agent(context.request_context()).await?];
+        let mut watch = ResourceWatch::of(context.accepted().resource_subscriptions.clone().unwrap_or_default(), &agents);
         let mut changes = self.shared.backend.changes();
-        let told = async {
+        // A client that did not ask for a notice is not sent it.
+        let tools = async {
             while changes.changed().await.is_ok() {
-                // A client that did not ask for it is told nothing.
                 context.sink().notify_tool_list_changed().await.ok();
+            }
+        };
+        let resources = async {
+            loop {
+                tokio::time::sleep(LOOK_EVERY).await;
+                for uri in watch.changed(&agents) {
+                    context.sink().notify_resource_updated(uri).await.ok();
+                }
             }
         };
         tokio::select! {
             () = context.cancelled() => {}
             () = self.shared.closing.cancelled() => {}
-            () = told => {}
+            () = tools => {}
+            () = resources => {}
         }
         Ok(())
     }

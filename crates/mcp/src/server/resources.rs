@@ -72,6 +72,10 @@ pub trait ResourceSource: Send + Sync {
     }
     /// Reads a resource, bounded.
     fn read<'a>(&'a self, uri: &'a str) -> BoxFuture<'a, Result<ResourcePage, ResourceFault>>;
+    /// A number for each address that differs once its resource has changed; `None` where the source has no such resource.
+    fn versions(&self, uris: &[String]) -> Vec<Option<u64>> {
+        vec![None; uris.len()]
+    }
     /// The resource that a file of this path is, if it is one.
     fn of_path(&self, _path: &Path) -> Option<ResourceListing> {
         None

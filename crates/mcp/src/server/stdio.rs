@@ -31,6 +31,8 @@ const MOST_FAULTS: usize = 100;
 const MOST_REFUSALS: usize = 64;
 /// After the end of the input, running calls have this long to end by themselves.
 const GRACE: Duration = Duration::from_secs(2);
+/// How long calls may take to end after they were cancelled.
+const CANCELLED_GRACE: Duration = Duration::from_secs(10);
 
 /// Why the client could not be served.
 #[derive(Debug, thiserror::Error)]
@@ -59,6 +61,7 @@ where
     let closing = stop.child_token();
     let server = ToolServer::new(backend, closing.clone());
     let transport = StdioTransport::new(input, output, closing.clone());
+    let calls = server.clone();
     let running = match server.serve_with_ct(transport, stop.clone()).await {
         Ok(running) => running,
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return Ok(()),
@@ -67,6 +70,8 @@ where
     };
     let ended = running.waiting().await;
     closing.cancel();
+    // Cancelled calls end what they started and are recorded, before the process goes.
+    tokio::time::timeout(CANCELLED_GRACE, calls.all_calls_ended()).await.ok();
     ended.map(drop).map_err(|error| ServeError::Connection(error.to_string()))
 }
 

@@ -30,8 +30,8 @@ pub(super) fn run(common: &Common, request: &McpArgs, output: &Output) -> Result
         let _follower = wire.follow_memory();
         let serving = async {
             match options {
-                Some(options) => serve_http(backend, options, &stop, output).await,
-                None => serve_stdio(backend, &stop).await.map_err(|error| {
+                Some(options) => serve_http(Arc::clone(&backend), options, &stop, output).await,
+                None => serve_stdio(Arc::clone(&backend) as _, &stop).await.map_err(|error| {
                     Failure::failed("execution_error", error.to_string())
                         .help("an MCP client starts `haft mcp`; `haft mcp install` adds it")
                 }),
@@ -39,6 +39,7 @@ pub(super) fn run(common: &Common, request: &McpArgs, output: &Output) -> Result
         };
         // To be stopped is how a server ends: no failure.
         let (served, _) = Box::pin(interruptible(serving, &stop)).await?;
+        backend.finish().await?;
         served.map(|()| Exit::Success)
     })
 }

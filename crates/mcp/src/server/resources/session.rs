@@ -1,5 +1,7 @@
 //! Resources of a session: the whole of outputs that were cut, and the files that the session has read or written.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use haft_contract::{BoxFuture, Content, EmbeddedDocument, ToolCall, ToolOutput, ToolResult};
@@ -60,19 +62,19 @@ impl SessionResources {
     }
 
     /// The path of an address; `None` if it is none of this session.
-    fn path(&self, uri: &str) -> Option<PathBuf> {
+    fn path(&self, uri: &str, seen: &[String]) -> Option<PathBuf> {
         if let Some(name) = uri.strip_prefix(SPILL) {
             let name = percent::decode(name);
             let plain = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0']);
             return plain.then(|| self.spills.join(name)).filter(|path| path.exists());
         }
         let name = percent::decode(uri.strip_prefix(FILE)?);
-        self.seen().contains(&name).then(|| PathBuf::from(name))
+        seen.contains(&name).then(|| PathBuf::from(name))
     }
 
     async fn page(&self, uri: &str) -> Result<ResourcePage, ResourceFault> {
         let (address, position) = split(uri).ok_or(ResourceFault::Unknown)?;
-        let path = self.path(address).ok_or(ResourceFault::Unknown)?;
+        let path = self.path(address, &self.seen()).ok_or(ResourceFault::Unknown)?;
         let mut arguments = json!({ "path": path, "again": true });
         if let Some(Position { line, column }) = position {
             arguments["offset"] = json!(line);
@@ -108,9 +110,23 @@ impl ResourceSource for SessionResources {
         Box::pin(self.page(uri))
     }
 
+    fn versions(&self, uris: &[String]) -> Vec<Option<u64>> {
+        let seen = self.seen();
+        let path = |uri: &String| split(uri).and_then(|(address, _)| self.path(address, &seen));
+        uris.iter().map(|uri| version(&self.session.workspace().join(path(uri)?))).collect()
+    }
+
     fn of_path(&self, path: &Path) -> Option<ResourceListing> {
         if path.parent() == Some(&self.spills) { spill(path) } else { None }
     }
+}
+
+/// Differs once the file was changed or replaced.
+fn version(path: &Path) -> Option<u64> {
+    let found = path.metadata().ok()?;
+    let mut hasher = DefaultHasher::new();
+    (found.len(), found.modified().ok(), found.ino()).hash(&mut hasher);
+    Some(hasher.finish())
 }
 
 fn spill(path: &Path) -> Option<ResourceListing> {

@@ -103,7 +103,8 @@ haft_contract::opaque_debug!(Database: path = path);
 impl Drop for Database {
     fn drop(&mut self) {
         self.queue.close();
-        if let Some(writer) = self.writer.take() {
+        // An answer of the writer may wake, and so drop, the last task that holds the database: the writer cannot wait for itself.
+        if let Some(writer) = self.writer.take_if(|writer| writer.thread().id() != std::thread::current().id()) {
             // It ends with an error only if it panicked, and then waiting callers got an error.
             writer.join().ok();
         }
