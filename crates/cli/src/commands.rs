@@ -26,6 +26,7 @@ mod trust;
 mod undo;
 
 use std::future::Future;
+use std::pin::Pin;
 use std::time::Duration;
 
 use haft_tui::interrupt;
@@ -74,6 +75,8 @@ pub(crate) fn block_on<T>(future: impl Future<Output = Result<T, Failure>>) -> R
         .enable_all()
         .build()
         .map_err(|error| Failure::failed("execution_error", format!("the runtime cannot be started: {error}")))?;
+    // Boxed: the machinery of the runtime would be built once for each command.
+    let future: Pin<Box<dyn Future<Output = _> + '_>> = Box::pin(future);
     let outcome = runtime.block_on(future);
     runtime.block_on(crate::wire::close_servers());
     // What commands leave behind is cleared away by tasks of this runtime, so it must not end before them.
