@@ -136,7 +136,8 @@ class Store {
       this.me = await api.get('/api/me');
       return true;
     } catch (error) {
-      return error.status !== 401;
+      // Too many wrong tokens: a right one is never counted.
+      return ![401, 429].includes(error.status);
     }
   }
 

@@ -1,12 +1,13 @@
 // `haft serve` in a workspace and a home of its own.
 
-import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { end, spawnOwned } from './owned.mjs';
 
 const START_TIME = 60_000;
+const STOP_TIME = 15_000;
 
 export class HaftServer {
   /** `files` of the workspace by name, `config` of the user as TOML. */
@@ -42,7 +43,8 @@ export class HaftServer {
       LANG: 'C.UTF-8',
       NO_COLOR: '1',
     };
-    this.child = spawn(program, ['serve', ...flags], { cwd: this.workspace, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const options = { cwd: this.workspace, env, stdio: ['ignore', 'pipe', 'pipe'], signal: 'INT' };
+    this.child = spawnOwned(program, ['serve', ...flags], options);
     this.output = '';
     this.link = await new Promise((resolve, reject) => {
       const timer = setTimeout(() => reject(new Error(`no link in ${START_TIME / 1000} s: ${this.output}`)), START_TIME);
@@ -66,14 +68,7 @@ export class HaftServer {
 
   /** Ends the server as Ctrl-C does. */
   async stop() {
-    if (!this.child || this.child.exitCode !== null || this.child.signalCode !== null) return;
-    const ended = new Promise((resolve) => {
-      this.child.once('exit', resolve);
-    });
-    this.child.kill('SIGINT');
-    const timer = setTimeout(() => this.child.kill('SIGKILL'), 15_000);
-    await ended;
-    clearTimeout(timer);
+    if (this.child) await end(this.child, () => this.child.kill('SIGINT'), STOP_TIME);
   }
 
   async close() {
