@@ -1,5 +1,6 @@
 //! The page in Chromium, against `haft serve` with the demo model. The tests themselves are beside this file, for `node --test`.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot continue has failed")]
+#![allow(clippy::print_stdout, reason = "the figures of a run that passed are shown with --nocapture")]
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -48,6 +49,7 @@ fn run(file: &str) {
         child.wait().ok();
     }
     let text = String::from_utf8_lossy(&std::fs::read(&output).unwrap_or_default()).into_owned();
+    print!("{text}");
     assert!(status.is_some_and(|status| status.success()), "{file} ended with {status:?} (none: after {MOST_TIME:?}):\n{text}");
 }
 
@@ -74,6 +76,11 @@ fn flows_of_a_user_show_each_call_and_its_result() {
 #[test]
 fn newcomer_denies_a_write_finds_out_why_and_undoes_another() {
     run("newcomer.test.mjs");
+}
+
+#[test]
+fn staged_changes_are_reviewed_path_by_path() {
+    run("changes.test.mjs");
 }
 
 #[test]

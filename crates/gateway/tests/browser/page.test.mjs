@@ -193,12 +193,25 @@ describe('page', { timeout: 600_000 }, () => {
     assert.ok(times[0] < MOST_REFERENCES * reference, `the longest tasks took ${longest} ms, the reference ${reference} ms`);
   });
 
-  step('a restart of the server is shown, and survived', async () => {
+  step('a restart of the server is shown, and survived without signing in again', async () => {
+    await show('chat');
+    await page.type('combobox', 'Message', 'read README.md');
+    await page.press('Enter');
+    await page.until('end of the turn', () => document.querySelector('.tools-line') !== null);
+    const address = new URL(server.url).host;
     await server.stop();
-    await page.until(
-      'word on the connection',
-      () => document.querySelector('.live').textContent.includes('reconnecting') || document.querySelector('input[type=password]'),
+    await page.until('word on the connection', () => document.querySelector('.live').textContent.includes('reconnecting'));
+    await server.run(['--listen', address]);
+    await page.until('live page', () => document.querySelector('.live').textContent.includes('live'));
+    await page.type('combobox', 'Message', 'what time is it?');
+    await page.press('Enter');
+    await page.until('second turn', () => document.querySelector('.message.assistant:nth-last-child(2)')?.textContent.includes('time'));
+    // Nothing is lost or there twice.
+    const seen = await page.evaluate(() =>
+      [...document.querySelectorAll('.message.user .bubble, .call-line .tool')].map((each) => each.textContent),
     );
+    assert.deepEqual(seen, ['read README.md', 'read_file', 'what time is it?', 'get_current_time']);
+    assert.deepEqual(page.errors, []);
   });
 });
 
