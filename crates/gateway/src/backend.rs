@@ -75,6 +75,14 @@ pub trait GatewayBackend: Send + Sync {
     fn simulate<'a>(&'a self, config: &'a str, calls: usize) -> BoxFuture<'a, Result<Value, Failure>>;
     /// What commands wrote and could not stay.
     fn quarantine(&self, request: QuarantineRequest<'_>) -> Result<Value, Failure>;
+    /// Staged changes of commands.
+    fn changes<'a>(&'a self, request: ChangeRequest<'a>) -> BoxFuture<'a, Result<Value, Failure>>;
+    /// Drops some paths of a change set and applies the others, as one call; `None` if none is left to apply.
+    fn decide_changes<'a>(
+        &'a self,
+        decision: &'a ChangeDecision,
+        call_id: &'a str,
+    ) -> BoxFuture<'a, Result<Option<haft_contract::ToolResult>, Failure>>;
     /// Background jobs.
     fn jobs(&self) -> BoxFuture<'_, Result<Value, Failure>>;
     /// Ends a background job.
@@ -127,4 +135,34 @@ pub enum QuarantineRequest<'a> {
     Restore(&'a str, LaterChanges),
     /// Remove it for good.
     Remove(&'a str),
+}
+
+/// A request about staged changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeRequest<'a> {
+    /// All sets of the workspace.
+    List,
+    /// One set with its paths.
+    Show(&'a str),
+    /// The difference in one path of a set.
+    Diff(&'a str, &'a str),
+}
+
+/// What becomes of each path of a change set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ChangeDecision {
+    /// The set.
+    pub id: String,
+    /// Paths that are put in place.
+    pub apply: Vec<String>,
+    /// Paths that are forgotten.
+    pub drop: Vec<String>,
+}
+
+impl ChangeDecision {
+    /// Every path of the set has to be in one of the lists.
+    pub fn new(id: impl Into<String>, apply: Vec<String>, drop: Vec<String>) -> Self {
+        Self { id: id.into(), apply, drop }
+    }
 }

@@ -3,6 +3,7 @@
 mod access;
 mod agents;
 mod approvals;
+mod changes;
 mod events;
 mod history;
 mod sessions;
@@ -81,6 +82,9 @@ fn of_system() -> Router<App> {
     Router::new()
         .route("/jobs", get(system::jobs))
         .route("/jobs/{id}", delete(system::kill))
+        .route("/changes", get(changes::list))
+        .route("/changes/{id}", get(changes::one).post(changes::decide))
+        .route("/changes/{id}/diff", get(changes::diff))
         .route("/quarantine", get(system::quarantine))
         .route("/quarantine/{id}", get(system::quarantined).delete(system::drop_quarantined))
         .route("/quarantine/{id}/restore", post(system::restore_quarantined))
@@ -99,6 +103,7 @@ pub(crate) fn bodies(generator: &mut schemars::SchemaGenerator) {
     add::<access::MintRequest>(generator);
     add::<agents::AgentRequest>(generator);
     add::<approvals::AnswerRequest>(generator);
+    add::<changes::DecideRequest>(generator);
     add::<history::UndoBody>(generator);
     add::<sessions::CreateRequest>(generator);
     add::<sessions::ForkRequest>(generator);

@@ -183,7 +183,7 @@ impl SessionHost {
     /// The task of a session; it is started if there is none.
     fn opened(self: &Arc<Self>, record: &SessionRecord) -> Result<OpenSession, ApiError> {
         if self.stop.is_cancelled() {
-            return Err(ApiError::conflict("The server is stopping."));
+            return Err(ApiError::unavailable("The server is stopping.").help("Send the message again when it has started again."));
         }
         let mut sessions = self.sessions();
         sessions.retain(|_, session| !session.messages.is_closed());

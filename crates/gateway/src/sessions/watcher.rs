@@ -93,6 +93,9 @@ impl TurnWatcher for LiveSession {
                 if let Some(call) = self.change(|live| live.end_call(result)) {
                     self.enrich(call);
                 }
+                if result.details().is_some_and(|details| details["changes"].is_object()) {
+                    self.hub.send("changed", None, &json!({ "what": "changes" }));
+                }
             }
             TurnEvent::Notice(text) => self.tell(|live| live.notice(text)),
             TurnEvent::Message(message) => self.tell(|live| live.message(message)),

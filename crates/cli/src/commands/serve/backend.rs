@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use haft_contract::{BoxFuture, ToolResult};
-use haft_gateway::{AgentChange, GatewayBackend, QuarantineRequest, Saving, ToolRequest, UndoRequest};
+use haft_gateway::{AgentChange, ChangeDecision, ChangeRequest, GatewayBackend, QuarantineRequest, Saving, ToolRequest, UndoRequest};
 use haft_store::{CallLog, SessionStore};
 use haft_tui::chat::{ChatBackend, ChatOptions};
 use serde_json::{Value, json};
 
-use super::{agents, machine, tools, undo};
+use super::{agents, changes, machine, tools, undo};
 use crate::arguments::{CallerArgs, Common};
 use crate::commands::chat::Backend;
 use crate::failure::Failure;
@@ -155,6 +155,14 @@ impl GatewayBackend for ServeBackend {
 
     fn quarantine(&self, request: QuarantineRequest<'_>) -> Result<Value, Failure> {
         machine::quarantine(request)
+    }
+
+    fn changes<'a>(&'a self, request: ChangeRequest<'a>) -> BoxFuture<'a, Result<Value, Failure>> {
+        Box::pin(changes::answer(self, request))
+    }
+
+    fn decide_changes<'a>(&'a self, decision: &'a ChangeDecision, call_id: &'a str) -> BoxFuture<'a, Result<Option<ToolResult>, Failure>> {
+        Box::pin(changes::decide(self, decision, call_id))
     }
 
     fn jobs(&self) -> BoxFuture<'_, Result<Value, Failure>> {
