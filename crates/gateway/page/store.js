@@ -164,6 +164,7 @@ class Store {
       case 'usage':
         return this.#usage(data);
       case 'changed':
+        if (data.what === 'settings') this.#check();
         return this.tell(`changed:${data.what}`, data);
       case 'item':
       case 'text':

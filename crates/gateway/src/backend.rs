@@ -65,6 +65,8 @@ pub trait GatewayBackend: Send + Sync {
     fn agent(&self, name: &str) -> Result<Value, Failure>;
     /// The change of the user's file, and the tools that result. With [`Saving::Write`] the file is written.
     fn edit_agent(&self, name: &str, change: &AgentChange, saving: Saving) -> Result<Value, Failure>;
+    /// Changes keys of the user's file. With [`Saving::Write`] the file is written, if it loads with them.
+    fn edit_settings(&self, edits: &[KeyEdit], saving: Saving) -> Result<Value, Failure>;
     /// Every setting with its source.
     fn settings(&self) -> Result<Value, Failure>;
     /// The checks of the doctor.
@@ -165,4 +167,32 @@ impl ChangeDecision {
     pub fn new(id: impl Into<String>, apply: Vec<String>, drop: Vec<String>) -> Self {
         Self { id: id.into(), apply, drop }
     }
+}
+
+/// A change of one key of the user's file, as the advice on a refusal has it.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema)]
+#[serde(tag = "edit", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum KeyEdit {
+    /// Put an entry into a list.
+    Add {
+        /// The list: `rules.allow`.
+        key: String,
+        /// The entry.
+        entry: String,
+    },
+    /// Take an entry out of a list.
+    Remove {
+        /// The list.
+        key: String,
+        /// The entry.
+        entry: String,
+    },
+    /// Give a key a value.
+    Set {
+        /// The key.
+        key: String,
+        /// A word, or a list of words.
+        value: Value,
+    },
 }

@@ -25,7 +25,7 @@ mod tls;
 
 pub use self::approvals::PageApprovals;
 pub use self::backend::{
-    AgentChange, ChangeDecision, ChangeRequest, GatewayBackend, LaterChanges, QuarantineRequest, Saving, ToolRequest, UndoRequest,
+    AgentChange, ChangeDecision, ChangeRequest, GatewayBackend, KeyEdit, LaterChanges, QuarantineRequest, Saving, ToolRequest, UndoRequest,
 };
 pub use self::server::{Gateway, GatewayError, GatewayOptions};
 pub use self::tls::TlsFiles;

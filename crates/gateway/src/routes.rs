@@ -88,7 +88,8 @@ fn of_system() -> Router<App> {
         .route("/quarantine", get(system::quarantine))
         .route("/quarantine/{id}", get(system::quarantined).delete(system::drop_quarantined))
         .route("/quarantine/{id}/restore", post(system::restore_quarantined))
-        .route("/settings", get(system::settings))
+        .route("/settings", get(system::settings).put(system::save_settings))
+        .route("/settings/preview", post(system::preview_settings))
         .route("/doctor", get(system::doctor))
         .route("/policy", get(system::policy))
         .route("/policy/simulate", post(system::simulate))
@@ -111,6 +112,7 @@ pub(crate) fn bodies(generator: &mut schemars::SchemaGenerator) {
     add::<sessions::RenameRequest>(generator);
     add::<system::RenderRequest>(generator);
     add::<system::RestoreRequest>(generator);
+    add::<system::SettingsRequest>(generator);
     add::<system::SimulateRequest>(generator);
     add::<tools::ExplainRequest>(generator);
     add::<tools::InvokeRequest>(generator);

@@ -4,6 +4,7 @@ mod agents;
 mod backend;
 mod changes;
 mod machine;
+mod settings;
 mod tools;
 mod undo;
 

@@ -153,11 +153,11 @@ export class CallCard extends HTMLElement {
     };
     const box = h(
       'div.stack',
-      toChange(call.help),
+      toChange(call.help, { advice: call.advice }),
       h('div.row', h('button', { onclick: () => this.#showDecision() }, 'Why was it denied?'), h('a.button', explain, 'Explain and change…')),
     );
     // A card may be drawn again while the answer is on its way, so every drawing waits for it.
-    if (!call.help) this.#askWhy(call).then((text) => text && box.prepend(toChange(text)));
+    if (!call.help) this.#askWhy(call).then((found) => found && box.prepend(toChange(...found)));
     return box;
   }
 
@@ -202,11 +202,11 @@ export class CallCard extends HTMLElement {
 customElements.define('haft-call', CallCard);
 
 async function whatToChange(call) {
-  const { verdict, to_change: text } = await api.post(api.tool(call.tool, '/explain'), {
-    agent: call.agent,
-    arguments: call.arguments ?? {},
-  });
-  return verdict === 'deny' ? text : 'Nothing forbids this call: it was denied by an answer. Ask for it again and allow it.';
+  const question = { agent: call.agent, arguments: call.arguments ?? {} };
+  const { verdict, to_change: text, advice: how } = await api.post(api.tool(call.tool, '/explain'), question);
+  if (verdict === 'deny') return [text, { advice: how }];
+  const denied = 'Nothing forbids this call: it was denied by an answer. Ask for it again and allow it.';
+  return [denied, verdict === 'ask' ? { advice: how, action: 'Allow it without a question…' } : {}];
 }
 
 /** Opens the card of a call when it is drawn next. */

@@ -1,7 +1,7 @@
 // Somebody new starts, denies a write, finds out why, changes it, and sees the history: with the keyboard alone.
 
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe } from 'node:test';
 import { Browser } from './chromium.mjs';
@@ -25,6 +25,26 @@ const armed = () =>
     const buttons = [...document.querySelectorAll('dialog.approval button')];
     return buttons.length > 0 && !buttons.some((each) => each.disabled);
   });
+const written = (name) =>
+  page.until(
+    `written ${name}`,
+    (wanted) =>
+      [...document.querySelectorAll('haft-call')].some(
+        ({ call }) => call.tool === 'write_file' && call.state === 'success' && call.arguments.path === wanted,
+      ),
+    name,
+  );
+/** Looks at the change that the dialog shows, and saves it. */
+const save = async (text) => {
+  await page.until(
+    `change of ${text}`,
+    (wanted) => document.querySelector('dialog[open] .diff')?.textContent.includes(wanted) && !document.querySelector('dialog .primary').disabled,
+    text,
+  );
+  await page.click('button', 'Save');
+  await page.until('word on it', () => document.querySelector('.toast')?.textContent.includes('Saved') && !document.querySelector('dialog[open]'));
+  await page.evaluate(() => document.querySelectorAll('.toast').forEach((each) => each.remove()));
+};
 const send = async (text) => {
   await page.type('combobox', 'Message', text);
   await page.press('Enter');
@@ -32,11 +52,7 @@ const send = async (text) => {
 
 describe('newcomer', { timeout: 600_000 }, () => {
   before(async () => {
-    server = await HaftServer.start({
-      files: { 'README.md': '# Hello\n' },
-      config: 'ask = "changes"\n',
-      flags: ['--listen', '127.0.0.1:0'],
-    });
+    server = await HaftServer.start({ files: { 'README.md': '# Hello\n' }, flags: ['--listen', '127.0.0.1:0'] });
     browser = await Browser.launch();
     page = await browser.page();
     await page.goto(server.link);
@@ -54,6 +70,12 @@ describe('newcomer', { timeout: 600_000 }, () => {
     await other.goto(server.link);
     await other.find('textbox', 'Token');
     assert.match(await other.tree(), /used up/);
+  });
+
+  step('a button of the first screen has changes asked about', async () => {
+    await page.click('button', 'Ask me first…');
+    await save('ask = "changes"');
+    assert.match(readFileSync(join(server.root, 'config/haft/config.toml'), 'utf8'), /^ask = "changes"$/m);
   });
 
   step('a suggestion of the first screen reads a file', async () => {
@@ -83,15 +105,22 @@ describe('newcomer', { timeout: 600_000 }, () => {
     await page.until('trace', () => document.querySelector('haft-call .trace')?.textContent.includes('ask'));
   });
 
-  step('asked again it is allowed for the session, and the next one is not asked', async () => {
+  step('another one is asked about, and Y allows it', async () => {
     await page.until('idle session', () => !document.querySelector('.place-head [role=status]'));
-    await send('write "hello" to hello.txt');
+    await send('write "hello" to other.txt');
     await dialogFocus();
     await armed();
     await page.press('y');
-    await page.until('written file', () =>
-      [...document.querySelectorAll('haft-call')].some((each) => each.call.tool === 'write_file' && each.call.state === 'success'),
-    );
+    await written('other.txt');
+    assert.equal(existsSync(join(server.workspace, 'other.txt')), true);
+  });
+
+  step('the card of the denied one changes the rules, and then it is not asked about', async () => {
+    await page.until('idle session', () => !document.querySelector('.place-head [role=status]'));
+    await page.click('button', 'Allow it without a question…');
+    await save('hello.txt');
+    await send('write "hello" to hello.txt');
+    await written('hello.txt');
     assert.equal(existsSync(join(server.workspace, 'hello.txt')), true);
   });
 
@@ -100,7 +129,7 @@ describe('newcomer', { timeout: 600_000 }, () => {
     await page.evaluate(() => {
       location.hash = '#/history?tool=write_file';
     });
-    await page.until('two rows', () => document.querySelectorAll('.history-row:not(.head)').length === 2);
+    await page.until('three rows', () => document.querySelectorAll('.history-row:not(.head)').length === 3);
     await page.evaluate(() => document.querySelector('.history-row .state.ok').closest('.history-row').focus());
     await page.press('Enter');
     await page.click('button', 'Undo…');

@@ -20,8 +20,8 @@ const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../provider/tests/clien
 /// Writes the key as text, and returns the flags that name both files.
 fn certificate(world: &World) -> Vec<String> {
     let key = haft_text::base64::encode(&std::fs::read(Path::new(DATA).join("key.der")).unwrap());
-    let word = "PRIVATE";
-    std::fs::write(world.path("key.pem"), format!("-----BEGIN {word} KEY-----\n{key}\n-----END {word} KEY-----\n")).unwrap();
+    let kind = "PRIVATE";
+    std::fs::write(world.path("key.pem"), format!("-----BEGIN {kind} KEY-----\n{key}\n-----END {kind} KEY-----\n")).unwrap();
     let key = world.path("key.pem").to_str().unwrap().to_owned();
     ["--tls-certificate".to_owned(), format!("{DATA}/certificate.pem"), "--tls-key".to_owned(), key].into()
 }
