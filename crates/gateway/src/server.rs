@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use axum::Router;
-use axum::serve::Listener;
+use axum::extract::connect_info::Connected;
+use axum::serve::{IncomingStream, Listener};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
@@ -15,7 +16,7 @@ use crate::app::App;
 use crate::approvals::PageApprovals;
 use crate::auth::{FailureLimit, GuardState, Lifetime, NewToken, Scope, Scopes, TokenBook, TokenFile};
 use crate::backend::GatewayBackend;
-use crate::connections::BoundedListener;
+use crate::connections::{BoundedListener, OpenRequests};
 use crate::error::ApiError;
 use crate::invocations::Invocations;
 use crate::routes::router;
@@ -164,7 +165,12 @@ impl Gateway {
     }
 }
 
-async fn answer<L: Listener<Addr = SocketAddr>>(listener: L, service: Router, stopped: &CancellationToken) -> std::io::Result<()> {
+async fn answer<L>(listener: L, service: Router, stopped: &CancellationToken) -> std::io::Result<()>
+where
+    L: Listener<Addr = SocketAddr>,
+    OpenRequests: for<'a> Connected<IncomingStream<'a, L>>,
+{
+    let service = service.into_make_service_with_connect_info::<OpenRequests>();
     axum::serve(listener, service).with_graceful_shutdown(stopped.clone().cancelled_owned()).await
 }
 

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use axum::serve::Listener;
+use axum::extract::connect_info::Connected;
+use axum::serve::{IncomingStream, Listener};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 use tokio_rustls::rustls::ServerConfig;
@@ -18,7 +19,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::server::TlsStream;
 use tokio_rustls::{Accept, TlsAcceptor};
 
-use crate::connections::{BoundedListener, PageConnection};
+use crate::connections::{BoundedListener, OpenRequests, PageConnection};
 
 /// How long a client may take to agree on the keys.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -74,8 +75,9 @@ impl Listener for SecureListener {
 
     async fn accept(&mut self) -> (SecureConnection, SocketAddr) {
         let (connection, address) = self.listener.accept().await;
+        let requests = connection.requests.clone();
         let handshake = Handshake { accept: self.acceptor.accept(connection), deadline: Box::pin(tokio::time::sleep(HANDSHAKE)) };
-        (SecureConnection::Begun(Box::new(handshake)), address)
+        (SecureConnection { requests, state: SecureState::Begun(Box::new(handshake)) }, address)
     }
 
     fn local_addr(&self) -> io::Result<SocketAddr> {
@@ -84,12 +86,23 @@ impl Listener for SecureListener {
 }
 
 /// A connection that agrees on its keys when it is first used: one that dawdles does not keep the others from being accepted.
-pub(crate) enum SecureConnection {
+pub(crate) struct SecureConnection {
+    requests: OpenRequests,
+    state: SecureState,
+}
+
+enum SecureState {
     Begun(Box<Handshake>),
     Open(Box<TlsStream<PageConnection>>),
 }
 
-pub(crate) struct Handshake {
+impl Connected<IncomingStream<'_, SecureListener>> for OpenRequests {
+    fn connect_info(stream: IncomingStream<'_, SecureListener>) -> Self {
+        stream.io().requests.clone()
+    }
+}
+
+struct Handshake {
     accept: Accept<PageConnection>,
     deadline: Pin<Box<Sleep>>,
 }
@@ -97,18 +110,18 @@ pub(crate) struct Handshake {
 impl SecureConnection {
     /// The encrypted stream, when the keys are agreed on.
     fn poll_open(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Pin<&mut TlsStream<PageConnection>>>> {
-        if let Self::Begun(handshake) = self {
+        if let SecureState::Begun(handshake) = &mut self.state {
             match Pin::new(&mut handshake.accept).poll(cx) {
-                Poll::Ready(stream) => *self = Self::Open(Box::new(stream?)),
+                Poll::Ready(stream) => self.state = SecureState::Open(Box::new(stream?)),
                 Poll::Pending => {
                     ready!(handshake.deadline.as_mut().poll(cx));
                     return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
                 }
             }
         }
-        match self {
-            Self::Open(stream) => Poll::Ready(Ok(Pin::new(&mut **stream))),
-            Self::Begun(_) => Poll::Ready(Err(io::ErrorKind::NotConnected.into())),
+        match &mut self.state {
+            SecureState::Open(stream) => Poll::Ready(Ok(Pin::new(&mut **stream))),
+            SecureState::Begun(_) => Poll::Ready(Err(io::ErrorKind::NotConnected.into())),
         }
     }
 }

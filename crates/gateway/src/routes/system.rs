@@ -84,7 +84,7 @@ pub(crate) struct SettingsRequest {
 
 pub(super) async fn preview_settings(State(app): State<App>, token: SignedIn, Body(body): Body<SettingsRequest>) -> Answer<Value> {
     token.need(Scope::View)?;
-    with_diff(app.backend.edit_settings(&body.edits, Saving::Preview)?)
+    Ok(with_diff(app.backend.edit_settings(&body.edits, Saving::Preview)?))
 }
 
 pub(super) async fn save_settings(State(app): State<App>, token: SignedIn, Body(body): Body<SettingsRequest>) -> Answer<Value> {
@@ -92,12 +92,12 @@ pub(super) async fn save_settings(State(app): State<App>, token: SignedIn, Body(
     let saved = app.backend.edit_settings(&body.edits, Saving::Write)?;
     app.sessions.use_new_settings();
     app.changed("settings");
-    with_diff(saved)
+    Ok(with_diff(saved))
 }
 
-fn with_diff(mut edited: Value) -> Answer<Value> {
+fn with_diff(mut edited: Value) -> Json<Value> {
     edited["diff_html"] = json!(render::diff(edited["diff"].as_str().unwrap_or_default()));
-    Ok(Json(edited))
+    Json(edited)
 }
 
 pub(super) async fn doctor(State(app): State<App>, token: SignedIn) -> Answer<Value> {

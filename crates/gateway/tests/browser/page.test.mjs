@@ -70,6 +70,9 @@ describe('page', { timeout: 600_000 }, () => {
     );
     const own = await page.evaluate(() => performance.getEntriesByType('navigation')[0].decodedBodySize);
     const sum = sizes.reduce((total, size) => total + size, own);
+    const wire = await page.evaluate(() => performance.getEntriesByType('resource').reduce((total, each) => total + each.encodedBodySize, 0));
+    const paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime);
+    console.log(`opened: ${sum} bytes (${wire} on the way), first paint after ${Math.round(paint)} ms (budget: 200 ms)`);
     assert.ok(sum < MOST_BYTES, `${sum} bytes`);
     assert.deepEqual(
       page.requests.filter((url) => !url.startsWith(server.url) && !url.startsWith('data:') && url !== 'about:blank'),
