@@ -164,6 +164,8 @@ pub struct Config {
     pub context: ContextSettings,
     /// What the terminal shows.
     pub display: DisplaySettings,
+    /// Tools of the default deny list that `haft serve` lets requests call.
+    pub invoke_allow: Vec<String>,
 }
 
 impl Default for Config {
@@ -211,6 +213,7 @@ impl From<&Provenance> for Config {
                 todos: settings.value("display.todo_list").is_true(),
                 usage: settings.value("display.usage").is_true(),
             },
+            invoke_allow: texts("gateway.invoke_allow"),
         }
     }
 }

@@ -63,7 +63,7 @@ pub use problem::{Problem, Severity};
 pub use provenance::{Provenance, Setting};
 pub use report::{ReportStyle, json as report_json};
 pub use retention::RetentionSettings;
-pub use save::{AgentEdit, ModelSetting, OwnFile, Replaced, SaveError, Saved, ServerEdit, model_key, save_rules};
+pub use save::{AgentEdit, ModelSetting, OwnFile, Replaced, SaveError, Saved, ServerEdit, SettingEdit, model_key, save_rules};
 pub use schema::schema;
 pub use servers::configured_servers;
 pub use show::ConfigRow;

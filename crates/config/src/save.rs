@@ -17,11 +17,13 @@ mod rules;
 mod server;
 mod setting;
 mod tables;
+mod values;
 
 pub use self::agent::AgentEdit;
 pub use self::own::{OwnFile, Replaced};
 pub use self::server::ServerEdit;
 pub use self::setting::{ModelSetting, model_key};
+pub use self::values::SettingEdit;
 
 /// The result of saving.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

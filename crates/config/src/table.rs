@@ -172,6 +172,7 @@ pub static KEYS: &[ConfigKey] = &[
     for_models("context.compact_percent", Count(20, 95), ConfigValue::Count(80), UserOnly, "At which part of the model's window a conversation is summed up, in percent."),
     for_models("display.todo_list", Flag, ConfigValue::Flag(true), UserOnly, "Whether the terminal shows the to-do list of a conversation when it changes."),
     for_models("display.usage", Flag, ConfigValue::Flag(true), UserOnly, "Whether the terminal shows tokens, cost and time at the end of a turn."),
+    key("gateway.invoke_allow", TOOLS, NO_LIST, UserOnly, "Tools that POST /api/tools/NAME/invoke may call although they start commands or agents, or write to others."),
     key("agents.*.model", Text, UNSET, UserOnly, "The agent's model."),
     key("agents.*.dialect", DIALECTS, UNSET, UserOnly, "The names of tools and parameters that the agent's model knows; before that of the model."),
     key("agents.*.prompt", Text, UNSET, UserOnly, "The agent's instructions."),

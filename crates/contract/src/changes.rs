@@ -242,6 +242,8 @@ pub enum ChangeSide {
 pub trait ChangeSets: Send + Sync {
     /// A set by its name, if it belongs to this workspace and was not committed yet.
     fn find(&self, id: &str) -> Result<Arc<ChangeSet>, ToolError>;
+    /// All sets of this workspace that were not committed yet, the newest first.
+    fn list(&self) -> Vec<Arc<ChangeSet>>;
     /// The first bytes of a file in a set.
     fn content<'a>(&'a self, set: &'a ChangeSet, change: usize, side: ChangeSide, most: usize)
     -> BoxFuture<'a, Result<Vec<u8>, ToolError>>;

@@ -71,6 +71,7 @@ export const api = {
   delete: (path) => request('DELETE', path),
   session: (id, rest = '') => `/api/sessions/${enc(id)}${rest}`,
   tool: (name, rest = '') => `/api/tools/${enc(name)}${rest}`,
+  changes: (id, rest = '') => `/api/changes/${enc(id)}${rest}`,
   record: (id, rest = '') => `/api/history/${enc(id)}${rest}`,
   agent: (name, rest = '') => `/api/agents/${enc(name)}${rest}`,
 };

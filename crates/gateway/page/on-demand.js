@@ -10,3 +10,4 @@ export const openPalette = call('./elements/palette.js', 'openPalette');
 export const openUndo = call('./elements/undo.js', 'openUndo');
 export const welcome = call('./elements/welcome.js', 'welcome');
 export const chatPanel = call('./elements/chat-panel.js', 'chatPanel');
+export const openChange = call('./elements/change.js', 'openChange');

@@ -136,7 +136,8 @@ class Store {
       this.me = await api.get('/api/me');
       return true;
     } catch (error) {
-      return error.status !== 401;
+      // Too many wrong tokens: a right one is never counted.
+      return ![401, 429].includes(error.status);
     }
   }
 
@@ -163,6 +164,7 @@ class Store {
       case 'usage':
         return this.#usage(data);
       case 'changed':
+        if (data.what === 'settings') this.#check();
         return this.tell(`changed:${data.what}`, data);
       case 'item':
       case 'text':

@@ -77,6 +77,8 @@ pub(crate) struct CallView {
     pub(crate) message: Option<String>,
     /// What the user can change for another outcome.
     pub(crate) help: Option<String>,
+    /// The same as edits of the configuration.
+    pub(crate) advice: Option<Value>,
     pub(crate) result: Option<String>,
     pub(crate) result_html: Option<String>,
     pub(crate) result_cut: bool,

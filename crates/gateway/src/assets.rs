@@ -1,16 +1,42 @@
 //! The files of the page, which the binary contains.
 
-use std::borrow::Cow;
+use std::io::Write;
+use std::sync::LazyLock;
 
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use ring::digest::{SHA256, digest};
 
 use crate::error::ApiError;
 
 /// Name and content of each file.
 const FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page.rs"));
+
+/// A file as it is sent.
+#[derive(Debug, Clone)]
+struct PageFile {
+    plain: Bytes,
+    compressed: Bytes,
+    tag: HeaderValue,
+}
+
+impl PageFile {
+    fn new(content: &[u8]) -> Self {
+        let tag = format!("\"{}\"", &haft_text::hex::encode(digest(&SHA256, content).as_ref())[..32]);
+        let tag = HeaderValue::from_str(&tag).unwrap_or(HeaderValue::from_static("\"\""));
+        Self { plain: Bytes::copy_from_slice(content), compressed: compress(content), tag }
+    }
+}
+
+/// Writing to memory does not fail; an empty result is not sent.
+fn compress(content: &[u8]) -> Bytes {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(content).and_then(|()| encoder.finish()).unwrap_or_default().into()
+}
 
 /// Answers with a file of the page. Names are looked up, never opened, so none leads out of it.
 pub(crate) async fn file(request: Request) -> Response {
@@ -19,29 +45,44 @@ pub(crate) async fn file(request: Request) -> Response {
     }
     let path = request.uri().path().trim_start_matches('/');
     let name = if path.is_empty() { "index.html" } else { path };
-    let Some(content) = content(name) else {
+    let Some(file) = find(name) else {
         return ApiError::not_found("There is no such file.").help("The page is at /, the API under /api/.").into_response();
     };
-    let tag = format!("\"{}\"", &haft_text::hex::encode(digest(&SHA256, &content).as_ref())[..32]);
-    let is_same = request.headers().get(header::IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes());
     let mut headers = HeaderMap::new();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type(name)));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    if let Ok(tag) = HeaderValue::from_str(&tag) {
-        headers.insert(header::ETAG, tag);
+    headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+    headers.insert(header::ETAG, file.tag.clone());
+    if request.headers().get(header::IF_NONE_MATCH) == Some(&file.tag) {
+        return (StatusCode::NOT_MODIFIED, headers).into_response();
     }
-    if is_same { (StatusCode::NOT_MODIFIED, headers).into_response() } else { (headers, content.into_owned()).into_response() }
+    if !takes_gzip(request.headers()) || file.compressed.is_empty() {
+        return (headers, file.plain).into_response();
+    }
+    headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    (headers, file.compressed).into_response()
+}
+
+/// Whether the client names `gzip`, and not with a weight of zero.
+fn takes_gzip(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    let mut codings = values.flat_map(|value| value.split(',')).map(|coding| coding.trim().split_once(';').unwrap_or((coding.trim(), "")));
+    codings.any(|(name, weight)| {
+        let weight = weight.trim().strip_prefix("q=").and_then(|weight| weight.parse::<f32>().ok());
+        name.trim().eq_ignore_ascii_case("gzip") && weight.is_none_or(|weight| weight > 0.0)
+    })
 }
 
 /// A file of the page. In a debug build it is read from the source, so that a change needs no build.
-fn content(name: &str) -> Option<Cow<'static, [u8]>> {
-    let (known, embedded) = FILES.iter().find(|(known, _)| *known == name)?;
+fn find(name: &str) -> Option<PageFile> {
+    static READY: LazyLock<Vec<PageFile>> = LazyLock::new(|| FILES.iter().map(|(_, content)| PageFile::new(content)).collect());
+    let index = FILES.iter().position(|(known, _)| *known == name)?;
     if cfg!(debug_assertions)
-        && let Ok(bytes) = std::fs::read(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("page").join(known))
+        && let Ok(bytes) = std::fs::read(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("page").join(FILES[index].0))
     {
-        return Some(Cow::Owned(bytes));
+        return Some(PageFile::new(&bytes));
     }
-    Some(Cow::Borrowed(embedded))
+    READY.get(index).cloned()
 }
 
 fn media_type(name: &str) -> &'static str {
@@ -54,5 +95,45 @@ fn media_type(name: &str) -> &'static str {
         "png" => "image/png",
         "ico" => "image/x-icon",
         _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes that the whole page may have on the way.
+    const MOST_BYTES: usize = 150_000;
+
+    #[test]
+    fn whole_page_is_small_on_the_way() {
+        let total: usize = FILES.iter().map(|(_, content)| PageFile::new(content).compressed.len()).sum();
+        assert!(total > 10_000 && total < MOST_BYTES, "{total} bytes");
+    }
+
+    #[tokio::test]
+    async fn file_is_compressed_for_clients_that_take_it_alone() {
+        for (accepted, coding) in
+            [(Some("gzip, deflate, br"), Some("gzip")), (Some("br;q=1, GZIP;q=0.5"), Some("gzip")), (Some("gzip;q=0"), None), (None, None)]
+        {
+            let mut request = Request::get("/").body(axum::body::Body::empty()).unwrap();
+            if let Some(accepted) = accepted {
+                request.headers_mut().insert(header::ACCEPT_ENCODING, HeaderValue::from_static(accepted));
+            }
+            let response = file(request).await;
+            assert_eq!(
+                response.headers().get(header::CONTENT_ENCODING).map(HeaderValue::as_bytes),
+                coding.map(str::as_bytes),
+                "{accepted:?}"
+            );
+            let body = axum::body::to_bytes(response.into_body(), MOST_BYTES).await.unwrap();
+            let plain = PageFile::new(&std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/page/index.html")).unwrap()).plain;
+            let mut text = Vec::new();
+            match coding {
+                Some(_) => drop(std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&*body), &mut text).unwrap()),
+                None => text.extend_from_slice(&body),
+            }
+            assert_eq!(text, plain, "{accepted:?}");
+        }
     }
 }

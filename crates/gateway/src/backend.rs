@@ -65,6 +65,8 @@ pub trait GatewayBackend: Send + Sync {
     fn agent(&self, name: &str) -> Result<Value, Failure>;
     /// The change of the user's file, and the tools that result. With [`Saving::Write`] the file is written.
     fn edit_agent(&self, name: &str, change: &AgentChange, saving: Saving) -> Result<Value, Failure>;
+    /// Changes keys of the user's file. With [`Saving::Write`] the file is written, if it loads with them.
+    fn edit_settings(&self, edits: &[KeyEdit], saving: Saving) -> Result<Value, Failure>;
     /// Every setting with its source.
     fn settings(&self) -> Result<Value, Failure>;
     /// The checks of the doctor.
@@ -75,6 +77,14 @@ pub trait GatewayBackend: Send + Sync {
     fn simulate<'a>(&'a self, config: &'a str, calls: usize) -> BoxFuture<'a, Result<Value, Failure>>;
     /// What commands wrote and could not stay.
     fn quarantine(&self, request: QuarantineRequest<'_>) -> Result<Value, Failure>;
+    /// Staged changes of commands.
+    fn changes<'a>(&'a self, request: ChangeRequest<'a>) -> BoxFuture<'a, Result<Value, Failure>>;
+    /// Drops some paths of a change set and applies the others, as one call; `None` if none is left to apply.
+    fn decide_changes<'a>(
+        &'a self,
+        decision: &'a ChangeDecision,
+        call_id: &'a str,
+    ) -> BoxFuture<'a, Result<Option<haft_contract::ToolResult>, Failure>>;
     /// Background jobs.
     fn jobs(&self) -> BoxFuture<'_, Result<Value, Failure>>;
     /// Ends a background job.
@@ -127,4 +137,62 @@ pub enum QuarantineRequest<'a> {
     Restore(&'a str, LaterChanges),
     /// Remove it for good.
     Remove(&'a str),
+}
+
+/// A request about staged changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeRequest<'a> {
+    /// All sets of the workspace.
+    List,
+    /// One set with its paths.
+    Show(&'a str),
+    /// The difference in one path of a set.
+    Diff(&'a str, &'a str),
+}
+
+/// What becomes of each path of a change set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ChangeDecision {
+    /// The set.
+    pub id: String,
+    /// Paths that are put in place.
+    pub apply: Vec<String>,
+    /// Paths that are forgotten.
+    pub drop: Vec<String>,
+}
+
+impl ChangeDecision {
+    /// Every path of the set has to be in one of the lists.
+    pub fn new(id: impl Into<String>, apply: Vec<String>, drop: Vec<String>) -> Self {
+        Self { id: id.into(), apply, drop }
+    }
+}
+
+/// A change of one key of the user's file, as the advice on a refusal has it.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema)]
+#[serde(tag = "edit", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum KeyEdit {
+    /// Put an entry into a list.
+    Add {
+        /// The list: `rules.allow`.
+        key: String,
+        /// The entry.
+        entry: String,
+    },
+    /// Take an entry out of a list.
+    Remove {
+        /// The list.
+        key: String,
+        /// The entry.
+        entry: String,
+    },
+    /// Give a key a value.
+    Set {
+        /// The key.
+        key: String,
+        /// A word, or a list of words.
+        value: Value,
+    },
 }

@@ -1,5 +1,7 @@
 //! The bodies of requests: bounded, and JSON that means the same to every reader.
 
+use std::time::Duration;
+
 use axum::body::to_bytes;
 use axum::extract::{FromRequest, Request};
 use axum::http::{StatusCode, header};
@@ -11,6 +13,9 @@ use crate::error::ApiError;
 /// The largest body.
 const MOST_BYTES: usize = 4 << 20;
 
+/// How long a client may take to send it.
+const MOST_TIME: Duration = Duration::from_mins(1);
+
 /// A body that was checked. An empty one is `{}`.
 #[derive(Debug)]
 pub(crate) struct Body<T>(pub(crate) T);
@@ -21,7 +26,8 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
     async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
         let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let is_json = kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"));
-        let bytes = to_bytes(request.into_body(), MOST_BYTES).await.map_err(|_| too_large())?;
+        let body = tokio::time::timeout(MOST_TIME, to_bytes(request.into_body(), MOST_BYTES)).await;
+        let bytes = body.map_err(|_| too_slow())?.map_err(|_| too_large())?;
         if bytes.is_empty() {
             return from_value(serde_json::json!({}));
         }
@@ -37,6 +43,10 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
 fn from_value<T: DeserializeOwned>(value: serde_json::Value) -> Result<Body<T>, ApiError> {
     let read = serde_json::from_value(value).map(Body);
     read.map_err(|error| ApiError::bad_request(format!("The body does not fit this request: {error}.")))
+}
+
+fn too_slow() -> ApiError {
+    ApiError::new(StatusCode::REQUEST_TIMEOUT, "bad_request", format!("The body did not come in {} seconds.", MOST_TIME.as_secs()))
 }
 
 fn too_large() -> ApiError {

@@ -59,6 +59,7 @@ impl CallView {
                 self.error_type = Some(error.kind().as_str().to_owned());
                 self.set_failure(error.message());
                 self.help = to_change(error.details());
+                self.advice = error.details().and_then(|details| details.get("advice")).cloned();
             }
         }
         if let Some(text) = result.details().and_then(|details| details["diff"].as_str()) {

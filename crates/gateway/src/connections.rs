@@ -4,10 +4,12 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use axum::serve::Listener;
+use axum::extract::connect_info::Connected;
+use axum::serve::{IncomingStream, Listener};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -57,10 +59,43 @@ impl Listener for BoundedListener {
     }
 }
 
-/// A connection that ends when nothing moves on it.
+/// The requests of a connection that are being answered: a call may wait for an approval longer than a connection may be idle.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct OpenRequests(Arc<AtomicUsize>);
+
+impl OpenRequests {
+    /// Counts a request until the guard is dropped.
+    pub(crate) fn begin(&self) -> RequestGuard {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        RequestGuard(self.clone())
+    }
+
+    fn is_any(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > 0
+    }
+}
+
+/// A request that is being answered.
+#[derive(Debug)]
+pub(crate) struct RequestGuard(OpenRequests);
+
+impl Drop for RequestGuard {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Connected<IncomingStream<'_, BoundedListener>> for OpenRequests {
+    fn connect_info(stream: IncomingStream<'_, BoundedListener>) -> Self {
+        stream.io().requests.clone()
+    }
+}
+
+/// A connection that ends when nothing moves on it and no request is being answered.
 #[derive(Debug)]
 pub(crate) struct PageConnection {
     stream: TcpStream,
+    pub(crate) requests: OpenRequests,
     idle: Duration,
     deadline: Pin<Box<Sleep>>,
     _slot: Option<OwnedSemaphorePermit>,
@@ -68,18 +103,27 @@ pub(crate) struct PageConnection {
 
 impl PageConnection {
     fn new(stream: TcpStream, slot: Option<OwnedSemaphorePermit>, idle: Duration) -> Self {
-        Self { stream, idle, deadline: Box::pin(tokio::time::sleep(idle)), _slot: slot }
+        Self { stream, requests: OpenRequests::default(), idle, deadline: Box::pin(tokio::time::sleep(idle)), _slot: slot }
     }
 
     /// Counts a success as a sign of life, and ends a wait that is too long.
     fn watched<T>(&mut self, outcome: Poll<io::Result<T>>, cx: &mut Context<'_>) -> Poll<io::Result<T>> {
         if outcome.is_ready() {
-            let deadline = Instant::now() + self.idle;
-            self.deadline.as_mut().reset(deadline);
+            self.rest();
             return outcome;
         }
         ready!(self.deadline.as_mut().poll(cx));
+        if self.requests.is_any() {
+            self.rest();
+            return self.deadline.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()));
+        }
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+
+    /// It may be idle again from now on.
+    fn rest(&mut self) {
+        let deadline = Instant::now() + self.idle;
+        self.deadline.as_mut().reset(deadline);
     }
 }
 
@@ -138,6 +182,18 @@ mod tests {
             }
         }
         assert_eq!(written, Err(io::ErrorKind::TimedOut));
+        drop(client);
+    }
+
+    #[tokio::test]
+    async fn connection_whose_request_is_being_answered_is_kept() {
+        let idle = Duration::from_millis(30);
+        let (client, mut server) = pair(idle).await;
+        let request = server.requests.begin();
+        let waiting = tokio::time::timeout(idle * 10, server.read(&mut [0; 8])).await;
+        assert!(waiting.is_err(), "it is still open: {waiting:?}");
+        drop(request);
+        assert_eq!(server.read(&mut [0; 8]).await.map_err(|error| error.kind()), Err(io::ErrorKind::TimedOut));
         drop(client);
     }
 }

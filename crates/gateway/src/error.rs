@@ -56,6 +56,10 @@ impl ApiError {
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
     }
+    /// It may work later.
+    pub(crate) fn unavailable(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message)
+    }
     /// Too many tries.
     pub(crate) fn rate_limited(seconds: u64, message: impl Into<String>) -> Self {
         Self { retry_after: Some(seconds), ..Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", message) }
@@ -105,6 +109,7 @@ impl From<StoreError> for ApiError {
         match &error {
             StoreError::Missing { .. } => Self::not_found(error.to_string()),
             StoreError::Busy { .. } | StoreError::Conflict { .. } | StoreError::Exists { .. } => Self::conflict(error.to_string()),
+            StoreError::Locked { .. } | StoreError::Full { .. } | StoreError::Closed(_) => Self::unavailable(error.to_string()),
             _ => Self::internal(error.to_string()),
         }
     }

@@ -18,6 +18,8 @@ const MOST_EVENTS: usize = 8_192;
 const MOST_BYTES: usize = 16 << 20;
 /// Events that a stream takes at once.
 const BATCH: usize = 64;
+/// Bytes that it takes at once; a larger event comes alone, and streams share it.
+const BATCH_BYTES: usize = 64 << 10;
 
 /// The log of events. Cheap to clone; clones share everything.
 #[derive(Debug, Clone)]
@@ -70,8 +72,9 @@ impl EventHub {
             log.bytes -= oldest.frame.len();
             log.first += 1;
         }
-        drop(log);
+        // Under the lock, so that it never goes back: a page that loads the state with an older number would apply an event twice.
         self.0.newest.send_replace(number);
+        drop(log);
     }
 
     /// The number of the newest event.
@@ -85,7 +88,7 @@ impl EventHub {
         let next = log.first + log.events.len() as u64;
         let (position, is_reset) = match after {
             None => (next, false),
-            Some(after) if after + 1 >= log.first && after < next => (after + 1, false),
+            Some(after) if after.saturating_add(1) >= log.first && after < next => (after + 1, false),
             // Too old, or of a server whose clock was ahead.
             Some(_) => (next, true),
         };
@@ -143,21 +146,53 @@ impl EventStream {
     fn read(&mut self) -> Option<StreamPart> {
         let log = self.hub.log();
         let Some(skipped) = self.position.checked_sub(log.first) else { return Some(StreamPart::Behind) };
-        let mut frames = BytesMut::new();
-        for event in log.events.iter().skip(usize::try_from(skipped).unwrap_or(usize::MAX)).take(BATCH) {
-            self.position += 1;
+        let mut batch = EventBatch::default();
+        for event in log.events.iter().skip(usize::try_from(skipped).unwrap_or(usize::MAX)) {
             let is_wanted = match (&self.session, &event.session) {
                 (Some(wanted), Some(session)) => **wanted == **session,
                 (Some(_), None) => false,
                 (None, _) => true,
             };
-            if is_wanted {
-                frames.extend_from_slice(&event.frame);
+            if is_wanted && !batch.take(&event.frame) {
+                break;
+            }
+            self.position += 1;
+        }
+        drop(log);
+        batch.into_bytes().map(StreamPart::Events)
+    }
+}
+
+/// Frames that are sent at once. One alone is not copied: a thousand streams share it.
+#[derive(Debug, Default)]
+struct EventBatch {
+    first: Option<Bytes>,
+    joined: BytesMut,
+    count: usize,
+}
+
+impl EventBatch {
+    /// Adds a frame; `false` if it has to wait for the next batch.
+    fn take(&mut self, frame: &Bytes) -> bool {
+        let bytes = self.first.as_ref().map_or(0, |first| first.len().max(self.joined.len()));
+        if self.count == BATCH || (self.count > 0 && bytes + frame.len() > BATCH_BYTES) {
+            return false;
+        }
+        match &self.first {
+            None => self.first = Some(frame.clone()),
+            Some(first) => {
+                if self.joined.is_empty() {
+                    self.joined.extend_from_slice(first);
+                }
+                self.joined.extend_from_slice(frame);
             }
         }
-        let has_more = self.position < log.first + log.events.len() as u64;
-        drop(log);
-        if frames.is_empty() { if has_more { self.read() } else { None } } else { Some(StreamPart::Events(frames.freeze())) }
+        self.count += 1;
+        true
+    }
+
+    fn into_bytes(self) -> Option<Bytes> {
+        if self.joined.is_empty() { self.first } else { Some(self.joined.freeze()) }
     }
 }
 
@@ -202,6 +237,12 @@ mod tests {
         assert_eq!(text(&mut slow).await, "behind");
         assert_eq!(hub.log().events.len(), MOST_EVENTS);
         let large = "x".repeat(1 << 20);
+        let mut reader = hub.stream(None, None);
+        (0..14).for_each(|_| hub.send("a", None, &large));
+        // Large events come one by one, and are not copied for each reader.
+        let StreamPart::Events(bytes) = reader.next().await else { panic!("the reader is behind") };
+        assert!(bytes.len() < 2 << 20);
+        assert!(hub.log().events.iter().any(|event| event.frame.as_ptr() == bytes.as_ptr()));
         (0..40).for_each(|_| hub.send("a", None, &large));
         assert!(hub.log().bytes <= MOST_BYTES);
     }

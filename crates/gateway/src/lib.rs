@@ -21,7 +21,11 @@ mod routes;
 mod server;
 mod sessions;
 mod time;
+mod tls;
 
 pub use self::approvals::PageApprovals;
-pub use self::backend::{AgentChange, GatewayBackend, LaterChanges, QuarantineRequest, Saving, ToolRequest, UndoRequest};
+pub use self::backend::{
+    AgentChange, ChangeDecision, ChangeRequest, GatewayBackend, KeyEdit, LaterChanges, QuarantineRequest, Saving, ToolRequest, UndoRequest,
+};
 pub use self::server::{Gateway, GatewayError, GatewayOptions};
+pub use self::tls::TlsFiles;

@@ -3,6 +3,7 @@
 mod access;
 mod agents;
 mod approvals;
+mod changes;
 mod events;
 mod history;
 mod sessions;
@@ -81,10 +82,14 @@ fn of_system() -> Router<App> {
     Router::new()
         .route("/jobs", get(system::jobs))
         .route("/jobs/{id}", delete(system::kill))
+        .route("/changes", get(changes::list))
+        .route("/changes/{id}", get(changes::one).post(changes::decide))
+        .route("/changes/{id}/diff", get(changes::diff))
         .route("/quarantine", get(system::quarantine))
         .route("/quarantine/{id}", get(system::quarantined).delete(system::drop_quarantined))
         .route("/quarantine/{id}/restore", post(system::restore_quarantined))
-        .route("/settings", get(system::settings))
+        .route("/settings", get(system::settings).put(system::save_settings))
+        .route("/settings/preview", post(system::preview_settings))
         .route("/doctor", get(system::doctor))
         .route("/policy", get(system::policy))
         .route("/policy/simulate", post(system::simulate))
@@ -99,6 +104,7 @@ pub(crate) fn bodies(generator: &mut schemars::SchemaGenerator) {
     add::<access::MintRequest>(generator);
     add::<agents::AgentRequest>(generator);
     add::<approvals::AnswerRequest>(generator);
+    add::<changes::DecideRequest>(generator);
     add::<history::UndoBody>(generator);
     add::<sessions::CreateRequest>(generator);
     add::<sessions::ForkRequest>(generator);
@@ -106,6 +112,7 @@ pub(crate) fn bodies(generator: &mut schemars::SchemaGenerator) {
     add::<sessions::RenameRequest>(generator);
     add::<system::RenderRequest>(generator);
     add::<system::RestoreRequest>(generator);
+    add::<system::SettingsRequest>(generator);
     add::<system::SimulateRequest>(generator);
     add::<tools::ExplainRequest>(generator);
     add::<tools::InvokeRequest>(generator);

@@ -1,21 +1,27 @@
 //! The server: listens, answers until it is stopped, and then ends every session in order.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
+use axum::Router;
+use axum::extract::connect_info::Connected;
+use axum::serve::{IncomingStream, Listener};
 use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::approvals::PageApprovals;
-use crate::auth::{FailureLimit, GuardState, NewToken, Scope, Scopes, TokenBook};
+use crate::auth::{FailureLimit, GuardState, Lifetime, NewToken, Scope, Scopes, TokenBook, TokenFile};
 use crate::backend::GatewayBackend;
-use crate::connections::BoundedListener;
+use crate::connections::{BoundedListener, OpenRequests};
 use crate::error::ApiError;
 use crate::invocations::Invocations;
 use crate::routes::router;
 use crate::sessions::SessionHost;
+use crate::tls::{SecureListener, TlsFiles};
 
 /// How long turns that are cancelled may take to end.
 const TURN_GRACE: Duration = Duration::from_secs(10);
@@ -28,6 +34,10 @@ const REQUEST_GRACE: Duration = Duration::from_secs(2);
 pub enum GatewayError {
     /// Other machines could reach it, and nothing encrypts what they send.
     NotLoopback(SocketAddr),
+    /// All addresses of the machine are listened on, and browsers need a name for one of them.
+    Nameless(SocketAddr),
+    /// The certificate or its key cannot be used.
+    Certificate(String),
     /// The address is taken, or not one of this machine.
     Address(SocketAddr, std::io::Error),
     /// No token can be made.
@@ -39,7 +49,9 @@ pub enum GatewayError {
 impl std::fmt::Display for GatewayError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::NotLoopback(address) => write!(f, "{address} can be reached from other machines"),
+            Self::NotLoopback(address) => write!(f, "{address} can be reached from other machines, and nothing encrypts what they send"),
+            Self::Nameless(address) => write!(f, "{address} means every address of this machine, and none that a browser can use"),
+            Self::Certificate(why) => write!(f, "there is no encryption: {why}"),
             Self::Address(address, error) => write!(f, "{address} cannot be listened on: {error}"),
             Self::Token(why) => f.write_str(why),
             Self::Failed(error) => write!(f, "the server failed: {error}"),
@@ -57,21 +69,27 @@ pub struct GatewayOptions {
     pub address: SocketAddr,
     /// Names of this server besides its address and `localhost`.
     pub host_names: Vec<String>,
+    /// Where tokens are stored, as hashes; without it they end with the server.
+    pub token_file: Option<PathBuf>,
+    /// The certificate and its key, without which only this machine can reach the server.
+    pub tls: Option<TlsFiles>,
 }
 
 impl GatewayOptions {
     /// Listens on this address, for this machine alone.
     pub fn new(address: SocketAddr) -> Self {
-        Self { address, host_names: Vec::new() }
+        Self { address, host_names: Vec::new(), token_file: None, tls: None }
     }
 }
 
 /// A server that listens.
 pub struct Gateway {
     listener: TcpListener,
+    tls: Option<TlsAcceptor>,
     app: App,
     link: String,
     program_token: String,
+    notice: Option<String>,
 }
 
 haft_contract::opaque_debug!(Gateway: link = program_token);
@@ -79,23 +97,23 @@ haft_contract::opaque_debug!(Gateway: link = program_token);
 impl Gateway {
     /// Listens; answers nothing yet.
     pub async fn bind(backend: Arc<dyn GatewayBackend>, approvals: PageApprovals, options: GatewayOptions) -> Result<Self, GatewayError> {
-        let address = options.address;
-        if !address.ip().is_loopback() {
-            return Err(GatewayError::NotLoopback(address));
-        }
-        let listener = TcpListener::bind(address).await.map_err(|error| GatewayError::Address(address, error))?;
-        let address = listener.local_addr().map_err(|error| GatewayError::Address(address, error))?;
-        let tokens = TokenBook::default();
+        let tls = options.tls.as_ref().map(TlsFiles::acceptor).transpose().map_err(GatewayError::Certificate)?;
+        let listener = listen(&options).await?;
+        let address = listener.local_addr().map_err(|error| GatewayError::Address(options.address, error))?;
+        let (tokens, notice) = stored_tokens(&options);
         let refused = |error: ApiError| GatewayError::Token(error.message().to_owned());
-        let NewToken { link, .. } = tokens.mint("link", Scopes::all(), None).map_err(refused)?;
-        let program = tokens.mint("programs", [Scope::View, Scope::Chat].into_iter().collect(), None).map_err(refused)?;
+        let NewToken { link, .. } = tokens.mint("link", Scopes::all(), None, Lifetime::AfterSignIn).map_err(refused)?;
+        let for_programs = [Scope::View, Scope::Chat].into_iter().collect();
+        let program = tokens.mint("programs", for_programs, None, Lifetime::Server).map_err(refused)?;
         let hosts = hosts(address, &options.host_names);
-        let guard = GuardState { tokens, failures: FailureLimit::default(), hosts, scheme: "http", port: address.port() };
-        let (url, stop): (Arc<str>, _) = (format!("http://{address}").into(), CancellationToken::new());
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        let name = options.host_names.first().map_or_else(|| address.to_string(), |name| format!("{name}:{}", address.port()));
+        let guard = GuardState { tokens, failures: FailureLimit::default(), hosts, scheme, port: address.port() };
+        let (url, stop): (Arc<str>, _) = (format!("{scheme}://{name}").into(), CancellationToken::new());
         let sessions = SessionHost::new(Arc::clone(&backend), approvals.clone(), stop.clone());
         let link = format!("{url}/#token={link}");
         let app = App { backend, guard: Arc::new(guard), approvals, sessions, invocations: Arc::new(Invocations::default()), url, stop };
-        Ok(Self { listener, app, link, program_token: program.secret })
+        Ok(Self { listener, tls, app, link, program_token: program.secret, notice })
     }
 
     /// The address of the page.
@@ -113,12 +131,23 @@ impl Gateway {
         &self.program_token
     }
 
+    /// What the user should know, such as tokens of an earlier server that cannot be read.
+    pub fn notice(&self) -> Option<&str> {
+        self.notice.as_deref()
+    }
+
     /// Answers requests until the token is cancelled. Then no new turn begins, running ones are cancelled, and each gets its end.
     pub async fn serve(self, stop: &CancellationToken) -> Result<(), GatewayError> {
-        let Self { listener, app, .. } = self;
+        let Self { listener, tls, app, .. } = self;
         let stopped = app.stop.clone();
         let (sessions, service) = (Arc::clone(&app.sessions), router(app));
-        let serving = axum::serve(BoundedListener::new(listener), service).with_graceful_shutdown(stopped.clone().cancelled_owned());
+        let listener = BoundedListener::new(listener);
+        let serving = async {
+            match tls {
+                Some(acceptor) => answer(SecureListener::new(listener, acceptor), service, &stopped).await,
+                None => answer(listener, service, &stopped).await,
+            }
+        };
         let ending = async {
             stop.cancelled().await;
             stopped.cancel();
@@ -127,12 +156,47 @@ impl Gateway {
         };
         tokio::select! {
             // It ends when the last connection has.
-            ended = serving.into_future() => {
+            ended = serving => {
                 tokio::time::timeout(TURN_GRACE, sessions.finished()).await.ok();
                 ended.map_err(GatewayError::Failed)
             }
             () = ending => Ok(()),
         }
+    }
+}
+
+async fn answer<L>(listener: L, service: Router, stopped: &CancellationToken) -> std::io::Result<()>
+where
+    L: Listener<Addr = SocketAddr>,
+    OpenRequests: for<'a> Connected<IncomingStream<'a, L>>,
+{
+    let service = service.into_make_service_with_connect_info::<OpenRequests>();
+    axum::serve(listener, service).with_graceful_shutdown(stopped.clone().cancelled_owned()).await
+}
+
+/// Takes the address. Others than those of this machine need encryption, and a name for the browser.
+async fn listen(options: &GatewayOptions) -> Result<TcpListener, GatewayError> {
+    let address = options.address;
+    if !address.ip().is_loopback() && options.tls.is_none() {
+        return Err(GatewayError::NotLoopback(address));
+    }
+    if address.ip().is_unspecified() && options.host_names.is_empty() {
+        return Err(GatewayError::Nameless(address));
+    }
+    TcpListener::bind(address).await.map_err(|error| GatewayError::Address(address, error))
+}
+
+/// The tokens of earlier servers, and what the user should know about them.
+fn stored_tokens(options: &GatewayOptions) -> (TokenBook, Option<String>) {
+    let Some(path) = &options.token_file else { return (TokenBook::default(), None) };
+    let lost = |error: std::io::Error| format!("pages have to sign in again: {} cannot be used: {error}", path.display());
+    match TokenFile::open(path) {
+        Ok(Some(file)) => {
+            let (tokens, fault) = TokenBook::load(file, SystemTime::now());
+            (tokens, fault.map(lost))
+        }
+        Ok(None) => (TokenBook::default(), Some("another server runs in this workspace: tokens of this one end with it".into())),
+        Err(error) => (TokenBook::default(), Some(lost(error))),
     }
 }
 

@@ -191,6 +191,15 @@ impl ChangeSets for ChangeStore {
         self.load(newest.as_deref().unwrap_or(id)).map(|stored| Arc::new(stored.set))
     }
 
+    fn list(&self) -> Vec<Arc<ChangeSet>> {
+        self.recover();
+        let sets = self.folders().filter_map(|folder| self.read(folder.file_name()?.to_str()?).ok());
+        let of_workspace = sets.filter(|stored| stored.set.workspace == self.files.root());
+        let mut sets: Vec<_> = of_workspace.map(|stored| Arc::new(stored.set)).collect();
+        sets.sort_by_key(|set| std::cmp::Reverse(set.made));
+        sets
+    }
+
     fn content<'a>(
         &'a self,
         set: &'a ChangeSet,

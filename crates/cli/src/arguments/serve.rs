@@ -1,6 +1,7 @@
 //! The command line of `haft serve`.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use clap::Args;
 
@@ -12,4 +13,10 @@ pub(crate) struct ServeArgs {
     /// Another name of this machine that browsers use; may be given several times
     #[arg(long = "host-name", value_name = "NAME")]
     pub(crate) host_names: Vec<String>,
+    /// The certificate with which other machines may reach it, in PEM, followed by those that signed it
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_certificate: Option<PathBuf>,
+    /// The key of the certificate, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_certificate")]
+    pub(crate) tls_key: Option<PathBuf>,
 }

@@ -2,15 +2,18 @@
 
 mod agents;
 mod backend;
+mod changes;
 mod machine;
+mod settings;
 mod tools;
 mod undo;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use haft_gateway::{Gateway, GatewayError, GatewayOptions, PageApprovals};
+use haft_gateway::{Gateway, GatewayError, GatewayOptions, PageApprovals, TlsFiles};
 use haft_store::CallLog;
+use ring::digest::{SHA256, digest};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -34,13 +37,13 @@ pub(crate) fn run(common: &Common, request: &ServeArgs, output: &Output) -> Resu
         let approvals = PageApprovals::new(wire.settings.workspace.clone(), wire.own_file().ok());
         let served = ServedParts { approvals: approvals.clone(), store };
         let file = wire.run_folder().join(SERVER_FILE);
+        let options = options(request, &wire);
         let backend = Arc::new(ServeBackend::new(common, output, wire, served));
-        let mut options = GatewayOptions::new(request.listen);
-        options.host_names.clone_from(&request.host_names);
         let gateway = Gateway::bind(backend, approvals, options).await.map_err(|error| failure(&error))?;
         let (url, link) = (gateway.url().to_owned(), gateway.link().to_owned());
         output.show(|| json!({ "url": url, "link": link }), || format!("{link}\n"))?;
         note("The link works once, in one browser; the page makes more. Ctrl-C ends the server.");
+        gateway.notice().into_iter().for_each(note);
         let _known = KnownServer::announce(file, &url, gateway.program_token())?;
         let stop = CancellationToken::new();
         // To be stopped is how a server ends: no failure.
@@ -49,10 +52,28 @@ pub(crate) fn run(common: &Common, request: &ServeArgs, output: &Output) -> Resu
     })
 }
 
+fn options(request: &ServeArgs, wire: &Wire) -> GatewayOptions {
+    let mut options = GatewayOptions::new(request.listen);
+    options.host_names.clone_from(&request.host_names);
+    let files = request.tls_certificate.clone().zip(request.tls_key.clone());
+    options.tls = files.map(|(certificate, key)| TlsFiles::new(certificate, key));
+    // A token is for one workspace: it must not open another one that is served from the same port.
+    let workspace = digest(&SHA256, wire.settings.workspace.as_os_str().as_encoded_bytes());
+    let name = format!("tokens-{}.json", &haft_text::hex::encode(workspace)[..16]);
+    options.token_file = Some(wire.settings.data_folder.join("gateway").join(name));
+    options
+}
+
 fn failure(error: &GatewayError) -> Failure {
     match error {
-        GatewayError::NotLoopback(_) => Failure::usage(error.to_string())
-            .help("listen on 127.0.0.1 or [::1]; to reach it from elsewhere, use a tunnel such as `ssh -L`"),
+        GatewayError::NotLoopback(_) => Failure::usage(error.to_string()).help(
+            "listen on 127.0.0.1 or [::1] and use a tunnel such as `ssh -L`, or give a certificate with --tls-certificate and --tls-key",
+        ),
+        GatewayError::Nameless(_) => {
+            Failure::usage(error.to_string()).help("give the name of this machine with --host-name, or listen on one of its addresses")
+        }
+        GatewayError::Certificate(_) => Failure::usage(error.to_string())
+            .help("--tls-certificate is a file in PEM with the certificate first, --tls-key one with its key"),
         GatewayError::Address(..) => {
             Failure::failed("execution_error", error.to_string()).help("choose another port with --listen, or 0 for any that is free")
         }

@@ -16,11 +16,7 @@ pub(super) fn hooks(settings: &Settings, policy: &StandardPolicy, folder: &Path)
     if configured.is_empty() && withheld.is_empty() {
         return Ok(Vec::new());
     }
-    let groups: Vec<(String, Vec<String>)> = settings
-        .provenance
-        .groups()
-        .map(|(name, members)| (name.to_owned(), members.iter().map(|member| member.value.clone()).collect()))
-        .collect();
+    let groups = settings.tool_groups();
     let runner = Arc::new(LocalProcesses::default());
     let hook = |hook: &haft_config::HookSettings| -> Result<Arc<dyn Hook>, Failure> {
         let made = CommandHook::new(spec(hook, folder), Arc::clone(&runner) as _, policy.vocabulary(), &groups);

@@ -41,6 +41,12 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
+    /// The user's own groups of tools: their names without `group:`, and what is in them.
+    pub(crate) fn tool_groups(&self) -> Vec<(String, Vec<String>)> {
+        let members = |members: &[haft_config::Sourced<String>]| members.iter().map(|member| member.value.clone()).collect();
+        self.provenance.groups().map(|(name, list)| (name.to_owned(), members(list))).collect()
+    }
+
     pub(super) fn named_file(&self) -> Option<&Path> {
         self.named_file.as_deref()
     }

@@ -4,6 +4,8 @@ mod attacks;
 mod client;
 mod places;
 mod scopes;
+mod secure;
+mod staged;
 mod turns;
 
 pub(super) use client::{PageClient, Served};

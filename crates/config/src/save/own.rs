@@ -6,6 +6,7 @@ use super::agent::{AgentEdit, with_agent};
 use super::edit::edited;
 use super::server::{self, ServerEdit};
 use super::setting::ModelSetting;
+use super::values::SettingEdit;
 use super::{LOCK_TIMEOUT, SaveError, file};
 
 /// The user's file as it was read.
@@ -53,6 +54,11 @@ impl OwnFile {
     /// The text with one key set. Comments, order and formatting of the rest stay.
     pub fn with_setting(&self, setting: &ModelSetting) -> Result<String, SaveError> {
         edited(&self.target, self.text(), |document| setting.put(&self.target, document))
+    }
+
+    /// The text after these changes of keys, all of them. Comments, order and formatting of the rest stay.
+    pub fn with_edits(&self, edits: &[SettingEdit]) -> Result<String, SaveError> {
+        edited(&self.target, self.text(), |document| edits.iter().try_for_each(|edit| edit.put(&self.target, document)))
     }
 
     /// The text with the table of an MCP server, in place of the one that it has.

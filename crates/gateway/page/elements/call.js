@@ -11,7 +11,9 @@ import { store } from '../store.js';
 
 /** What the user opened or closed, by session and call, as rows come and go. */
 const openByUser = new Map();
+/** What to change about a denied call, as it was asked of the server, by session and call. */
 const advice = new Map();
+const MOST_ADVICE = 200;
 
 export class CallCard extends HTMLElement {
   #call = null;
@@ -119,6 +121,9 @@ export class CallCard extends HTMLElement {
     if (call.state === 'waiting') return fill(this.problem, this.#question(call));
     if (!isProblem) return undefined;
     const hasExcerpt = call.state === 'error' && call.result_html && !this.isExpanded;
+    // What is shown already keeps the focus of its buttons.
+    if (this.problemOf === call && this.hadExcerpt === hasExcerpt) return undefined;
+    [this.problemOf, this.hadExcerpt] = [call, hasExcerpt];
     const message = call.message ?? call.outcome ?? '';
     return fill(
       this.problem,
@@ -141,38 +146,34 @@ export class CallCard extends HTMLElement {
     return h('div.row', button, h('span.countdown', { 'data-expires': approval.expires }), h('span.muted', visible(approval.reason)));
   }
 
-  /** Why it was denied and what to change, asked of the server once. */
+  /** Why it was denied and what to change: from the call itself, or asked of the server once. */
   #why(call) {
-    const box = h('div.stack');
-    const text = call.to_change ?? advice.get(this.#key);
-    const more = h(
-      'div.row',
-      h('button', { onclick: () => this.#showDecision() }, 'Why was it denied?'),
-      h(
-        'a.button',
-        {
-          href: `#/tools/${encodeURIComponent(call.tool)}?tab=explain&arguments=${encodeURIComponent(JSON.stringify(call.arguments ?? {}))}`,
-        },
-        'Explain and change…',
-      ),
+    const explain = {
+      href: `#/tools/${encodeURIComponent(call.tool)}?tab=explain&arguments=${encodeURIComponent(JSON.stringify(call.arguments ?? {}))}`,
+    };
+    const box = h(
+      'div.stack',
+      toChange(call.help, { advice: call.advice }),
+      h('div.row', h('button', { onclick: () => this.#showDecision() }, 'Why was it denied?'), h('a.button', explain, 'Explain and change…')),
     );
-    fill(box, toChange(text), more);
-    if (text === undefined) this.#askWhy(call, box, more);
+    // A card may be drawn again while the answer is on its way, so every drawing waits for it.
+    if (!call.help) this.#askWhy(call).then((found) => found && box.prepend(toChange(...found)));
     return box;
   }
 
-  async #askWhy(call, box, more) {
+  #askWhy(call) {
     const key = this.#key;
-    advice.set(key, null);
-    try {
-      const answer = await api.post(api.tool(call.tool, '/explain'), { agent: call.agent, arguments: call.arguments ?? {} });
-      const wouldAsk =
-        answer.verdict !== 'deny' ? 'Nothing forbids this call: it was denied by an answer. Ask for it again and allow it.' : null;
-      advice.set(key, answer.verdict === 'deny' ? answer.to_change : wouldAsk);
-      fill(box, toChange(advice.get(key)), more);
-    } catch {
-      advice.set(key, null); // The reason is shown all the same.
+    if (!advice.has(key)) {
+      if (advice.size >= MOST_ADVICE) advice.delete(advice.keys().next().value);
+      advice.set(
+        key,
+        whatToChange(call).catch(() => {
+          advice.delete(key); // The reason is shown all the same, and the next drawing asks again.
+          return null;
+        }),
+      );
     }
+    return advice.get(key);
   }
 
   #showDecision() {
@@ -199,6 +200,14 @@ export class CallCard extends HTMLElement {
 }
 
 customElements.define('haft-call', CallCard);
+
+async function whatToChange(call) {
+  const question = { agent: call.agent, arguments: call.arguments ?? {} };
+  const { verdict, to_change: text, advice: how } = await api.post(api.tool(call.tool, '/explain'), question);
+  if (verdict === 'deny') return [text, { advice: how }];
+  const denied = 'Nothing forbids this call: it was denied by an answer. Ask for it again and allow it.';
+  return [denied, verdict === 'ask' ? { advice: how, action: 'Allow it without a question…' } : {}];
+}
 
 /** Opens the card of a call when it is drawn next. */
 export function expandCall(session, id) {

@@ -2,7 +2,9 @@
 
 import { h, visible } from '../dom.js';
 import { copy } from '../notices.js';
+import { openChange } from '../on-demand.js';
 import { verdictLook } from '../states.js';
+import { store } from '../store.js';
 
 const KIND_WORDS = {
   delete: 'Delete',
@@ -73,12 +75,15 @@ export function verdictBadge(verdict) {
   return h('span', { class: `badge ${kind}` }, `${icon} ${word}`);
 }
 
-/** What to change, with a button that copies it. */
-export function toChange(text, label = 'To change it') {
+/** What to change, with a button that copies it, and one that does it where the page can. */
+export function toChange(text, { advice, label = 'To change it', action = 'Change it…' } = {}) {
   if (!text) return null;
+  const edits = advice?.edits ?? [];
+  const isPossible = edits.length > 0 && edits.every((edit) => edit.edit !== 'by hand' && !edit.of_project) && store.can('admin');
   return h(
     'div.to-change',
     h('pre.fix', h('strong', `${label}: `), text),
+    isPossible && h('button', { onclick: () => openChange(edits) }, action),
     h('button', { onclick: () => copy(text, 'Copied what to change') }, 'Copy'),
   );
 }
@@ -95,6 +100,6 @@ export function explanation(answer) {
     isOpen(answer) ? h('p.muted', 'That depends on the arguments.') : effectsList(answer.effects),
     h('h3', 'Because'),
     traceList(answer.trace),
-    toChange(answer.to_change),
+    toChange(answer.to_change, { advice: answer.advice }),
   );
 }

@@ -2,6 +2,7 @@
 
 import { h } from '../dom.js';
 import { report } from '../notices.js';
+import { openChange } from '../on-demand.js';
 import { href } from '../router.js';
 import { store } from '../store.js';
 
@@ -13,7 +14,7 @@ const STARTS = [
 ];
 
 export function welcome(send, edit) {
-  const { model, model_reason: reason, workspace, access } = store.me;
+  const { model, model_reason: reason, workspace, access, ask } = store.me;
   const isDemo = model?.startsWith('demo/');
   return h(
     'div.grow.scroll',
@@ -34,6 +35,7 @@ export function welcome(send, edit) {
         ` · access: ${access ?? ''}. `,
         h('a', { href: href('settings') }, 'Settings'),
       ),
+      ['never', 'beyond', 'rules'].includes(ask) && store.can('admin') && askFirst(),
       h(
         'div.starts',
         STARTS.map(([label, text]) => h('button', { onclick: (event) => start(event, text) }, h('strong', label), h('span.muted', text))),
@@ -41,6 +43,16 @@ export function welcome(send, edit) {
       h('p.muted', 'Shift-click a suggestion to edit it first. ', h('kbd', '?'), ' lists the keys.'),
     ),
   );
+
+  /** Changes in the workspace are made without a question by default. */
+  function askFirst() {
+    const line = h(
+      'p.muted',
+      'Files in the workspace are changed without a question, and every change can be undone. ',
+      h('button', { onclick: () => openChange([{ edit: 'set', key: 'ask', value: 'changes' }], () => line.remove()) }, 'Ask me first…'),
+    );
+    return line;
+  }
 
   function start(event, text) {
     if (event.shiftKey || !store.can('chat')) edit(text);

@@ -2,28 +2,30 @@
 
 import { api } from '../api.js';
 import { fill, h, insertRendered, visible } from '../dom.js';
-import { bytes, when } from '../format.js';
+import { bytes, plural, when } from '../format.js';
 import { act, toast } from '../notices.js';
 import { href } from '../router.js';
 import { store } from '../store.js';
 import { empty, load, page } from '../elements/page.js';
+import { stagedSet } from '../elements/staged.js';
 
 export function mount(root) {
   const body = page(root, 'Changes to review');
   const detail = h('section', { 'aria-label': 'Change', 'aria-live': 'polite' });
   const reload = load(
     body,
-    () => api.get('/api/quarantine'),
-    ({ entries }) =>
-      entries.length
-        ? review(entries)
+    () => Promise.all([api.get('/api/changes'), api.get('/api/quarantine')]),
+    ([{ sets }, { entries }]) =>
+      sets.length || entries.length
+        ? h('div.columns', h('div.stack', sets.map((set) => stagedSet(set, detail)), entries.length > 0 && review(entries)), detail)
         : empty(
             'No change waits for a review. What a command wrote and may not stay, such as a Git hook, is held here until you decide.',
             'See what commands did',
             href('history', null, { tool: 'exec' }),
           ),
   );
-  return { unmount: store.on('changed:quarantine', () => reload()) };
+  const stops = ['changes', 'quarantine'].map((what) => store.on(`changed:${what}`, () => reload()));
+  return { unmount: () => stops.forEach((stop) => stop()) };
 
   function review(entries) {
     const chosen = new Set();
@@ -63,18 +65,14 @@ export function mount(root) {
       return button;
     };
     return h(
-      'div.columns',
+      'section.box',
+      h('h2', `In quarantine: ${plural(entries.length, 'path')}`),
+      files,
       h(
-        'section.box',
-        h('h2', `${entries.length} paths`),
-        files,
-        h(
-          'div.row',
-          each('Put the chosen in place', 'primary', (path) => api.post(`${path}/restore`, { force: false })),
-          each('Drop the chosen', 'danger', api.delete),
-        ),
+        'div.row',
+        each('Put the chosen in place', 'primary', (path) => api.post(`${path}/restore`, { force: false })),
+        each('Drop the chosen', 'danger', api.delete),
       ),
-      detail,
     );
   }
 

@@ -234,6 +234,14 @@ class ChatPlace {
     return true;
   }
 
+  /** Takes another address of what it shows already, such as `#/chat` for `#/`: what the user writes stays. */
+  update(to) {
+    if (to.id !== this.id) return false;
+    this.query = to.query;
+    if (this.transcript) this.#jump();
+    return true;
+  }
+
   unmount() {
     this.isGone = true;
     this.stopItems?.();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use ring::digest::{SHA256, digest};
 use ring::rand::{SecureRandom, SystemRandom};
@@ -10,19 +10,24 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
+use super::token_file::{StoredToken, TokenFile};
 use super::{Scope, Scopes};
 use crate::error::ApiError;
-use crate::time::timestamp;
+use crate::time::{parse, timestamp};
 
 /// Tokens that may exist at once.
 const MOST_TOKENS: usize = 256;
 /// The longest name.
 const MOST_NAME_CHARS: usize = 60;
+/// A token that nobody used for this long does not survive the next restart.
+pub(crate) const UNUSED: Duration = Duration::from_hours(30 * 24);
+/// How old the stored time of the last use may be.
+const USE_STORED: Duration = Duration::from_hours(1);
 
 /// The hash of a secret. Secrets have 256 random bits, so a comparison of hashes tells an attacker nothing of use.
 type SecretHash = [u8; 32];
 
-/// All tokens of a server. They end with it.
+/// All tokens of a server. Without a file they end with it.
 #[derive(Debug, Default)]
 pub(crate) struct TokenBook(Mutex<TokenState>);
 
@@ -30,6 +35,18 @@ pub(crate) struct TokenBook(Mutex<TokenState>);
 struct TokenState {
     tokens: BTreeMap<u64, TokenRecord>,
     next: u64,
+    file: Option<TokenFile>,
+}
+
+/// Whether a token survives a restart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lifetime {
+    /// Ends with the server.
+    Server,
+    /// Once a page has signed in with its link: until then nobody knows a secret of it.
+    AfterSignIn,
+    /// From the start.
+    Stored,
 }
 
 #[derive(Debug)]
@@ -39,6 +56,9 @@ struct TokenRecord {
     parent: Option<u64>,
     created: SystemTime,
     last_used: Option<SystemTime>,
+    /// The last use that the file has.
+    use_stored: Option<SystemTime>,
+    lifetime: Lifetime,
     /// Sent with each request.
     secrets: Vec<SecretHash>,
     /// Works once, for a page that signs in.
@@ -80,8 +100,24 @@ pub(crate) struct TokenSummary {
 }
 
 impl TokenBook {
-    /// Mints a token. One that another mints has at most its scopes.
-    pub(crate) fn mint(&self, name: &str, scopes: Scopes, parent: Option<&TokenUse>) -> Result<NewToken, ApiError> {
+    /// The tokens of earlier servers that are still used, and those of this one. The error says why there are none of earlier ones.
+    pub(crate) fn load(file: TokenFile, now: SystemTime) -> (Self, Option<std::io::Error>) {
+        let (stored, fault) = match file.read() {
+            Ok(stored) => (stored, None),
+            Err(error) => (Vec::new(), Some(error)),
+        };
+        let next = stored.iter().map(|token| token.id).max().unwrap_or(0);
+        let used = stored.into_iter().filter_map(|token| Some((token.id, TokenRecord::stored(token)?)));
+        let mut tokens: BTreeMap<_, _> = used.filter(|(_, record)| record.is_used(now)).take(MOST_TOKENS / 2).collect();
+        // What a token minted does not outlive it, however deep.
+        while let Some(orphan) = orphan(&tokens) {
+            tokens.remove(&orphan);
+        }
+        (Self(Mutex::new(TokenState { tokens, next, file: Some(file) })), fault)
+    }
+
+    /// Mints a token. One that another mints has at most its scopes, and does not live longer.
+    pub(crate) fn mint(&self, name: &str, scopes: Scopes, parent: Option<&TokenUse>, lifetime: Lifetime) -> Result<NewToken, ApiError> {
         if parent.is_some_and(|parent| !parent.scopes.contains(scopes)) {
             return Err(missing("A token can only make one with a part of its own scopes."));
         }
@@ -106,11 +142,17 @@ impl TokenBook {
             parent,
             created: SystemTime::now(),
             last_used: None,
+            use_stored: None,
+            lifetime,
             secrets: vec![hash(&secret)],
             link: Some(hash(&link)),
             revoked: CancellationToken::new(),
         };
         state.tokens.insert(id, record);
+        if let Err(error) = state.store() {
+            state.tokens.remove(&id);
+            return Err(error);
+        }
         Ok(NewToken { id, secret, link, scopes })
     }
 
@@ -121,7 +163,13 @@ impl TokenBook {
         let Some((id, record)) = state.tokens.iter_mut().find(|(_, record)| record.link == Some(wanted)) else { return Ok(None) };
         record.link = None;
         record.secrets.push(hash(&secret));
-        Ok(Some((use_of(*id, record), secret)))
+        record.last_used = Some(SystemTime::now());
+        if record.lifetime == Lifetime::AfterSignIn {
+            record.lifetime = Lifetime::Stored;
+        }
+        let signed_in = use_of(*id, record);
+        state.store()?;
+        Ok(Some((signed_in, secret)))
     }
 
     /// The token with this secret.
@@ -129,14 +177,21 @@ impl TokenBook {
         let wanted = hash(secret);
         let mut state = self.state();
         let (id, record) = state.tokens.iter_mut().find(|(_, record)| record.secrets.contains(&wanted))?;
-        record.last_used = Some(SystemTime::now());
-        Some(use_of(*id, record))
+        let now = SystemTime::now();
+        record.last_used = Some(now);
+        let is_old = record.use_stored.is_none_or(|stored| now.duration_since(stored).is_ok_and(|age| age > USE_STORED));
+        let found = use_of(*id, record);
+        if is_old {
+            // The next use tries again.
+            state.store().ok();
+        }
+        Some(found)
     }
 
     /// Revokes a token, and all that it minted; open streams of them end. Returns whether there was one.
-    pub(crate) fn revoke(&self, id: u64) -> bool {
+    pub(crate) fn revoke(&self, id: u64) -> Result<bool, ApiError> {
         let mut state = self.state();
-        let Some(record) = state.tokens.remove(&id) else { return false };
+        let Some(record) = state.tokens.remove(&id) else { return Ok(false) };
         record.revoked.cancel();
         let mut gone = vec![id];
         while let Some(parent) = gone.pop() {
@@ -146,7 +201,7 @@ impl TokenBook {
                 gone.push(child);
             }
         }
-        true
+        state.store().map(|()| true)
     }
 
     pub(crate) fn list(&self, current: u64) -> Vec<TokenSummary> {
@@ -165,6 +220,66 @@ impl TokenBook {
     fn state(&self) -> MutexGuard<'_, TokenState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl TokenState {
+    /// Writes the tokens that survive a restart to the file.
+    fn store(&mut self) -> Result<(), ApiError> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let stored: Vec<StoredToken> = self.tokens.iter().filter_map(|(id, record)| record.to_stored(*id)).collect();
+        file.write(&stored).map_err(|error| {
+            ApiError::unavailable(format!("It took effect here, and cannot be stored for the next start of the server: {error}."))
+                .help("Free space in the data folder, then try again.")
+        })?;
+        for record in self.tokens.values_mut() {
+            record.use_stored = record.last_used;
+        }
+        Ok(())
+    }
+}
+
+impl TokenRecord {
+    fn stored(token: StoredToken) -> Option<Self> {
+        let secrets = token.secrets.iter().map(|secret| parse_hash(secret)).collect::<Option<Vec<_>>>()?;
+        let last_used = token.last_used.as_deref().and_then(parse);
+        Some(Self {
+            name: token.name,
+            scopes: token.scopes.into_iter().collect(),
+            parent: token.parent,
+            created: parse(&token.created)?,
+            last_used,
+            use_stored: last_used,
+            lifetime: Lifetime::Stored,
+            secrets,
+            link: token.link.as_deref().and_then(parse_hash),
+            revoked: CancellationToken::new(),
+        })
+    }
+
+    fn to_stored(&self, id: u64) -> Option<StoredToken> {
+        let encode = |hash: &SecretHash| haft_text::hex::encode(hash);
+        (self.lifetime == Lifetime::Stored).then(|| StoredToken {
+            id,
+            name: self.name.clone(),
+            scopes: self.scopes.to_vec(),
+            parent: self.parent,
+            created: timestamp(self.created).unwrap_or_default(),
+            last_used: self.last_used.and_then(timestamp),
+            secrets: self.secrets.iter().map(encode).collect(),
+            link: self.link.as_ref().map(encode),
+        })
+    }
+
+    /// Clocks are set: a time not too far in the future counts as well.
+    fn is_used(&self, now: SystemTime) -> bool {
+        let last = self.last_used.unwrap_or(self.created);
+        now.duration_since(last).unwrap_or_else(|ahead| ahead.duration()) < UNUSED
+    }
+}
+
+/// A token whose parent is gone.
+fn orphan(tokens: &BTreeMap<u64, TokenRecord>) -> Option<u64> {
+    tokens.iter().find(|(_, record)| record.parent.is_some_and(|parent| !tokens.contains_key(&parent))).map(|(id, _)| *id)
 }
 
 fn use_of(id: u64, record: &TokenRecord) -> TokenUse {
@@ -192,6 +307,10 @@ fn hash(secret: &str) -> SecretHash {
     hash
 }
 
+fn parse_hash(text: &str) -> Option<SecretHash> {
+    haft_text::hex::decode(text)?.try_into().ok()
+}
+
 fn random_secret() -> Result<String, ApiError> {
     let mut bytes = [0; 32];
     let filled = SystemRandom::new().fill(&mut bytes);
@@ -210,27 +329,62 @@ mod tests {
     #[test]
     fn token_mints_a_subset_alone_and_revocation_takes_what_it_minted() {
         let book = TokenBook::default();
-        let root = book.mint("link", Scopes::all(), None).unwrap();
+        let root = book.mint("link", Scopes::all(), None, Lifetime::AfterSignIn).unwrap();
         let root = book.find(&root.secret).unwrap();
-        let phone = book.mint("phone", scopes(&[Scope::View, Scope::Approve]), Some(&root)).unwrap();
+        let phone = book.mint("phone", scopes(&[Scope::View, Scope::Approve]), Some(&root), Lifetime::Stored).unwrap();
         let phone_use = book.find(&phone.secret).unwrap();
-        assert!(book.mint("more", scopes(&[Scope::View, Scope::Chat]), Some(&phone_use)).is_err());
-        assert!(book.mint("none", Scopes::default(), Some(&phone_use)).is_err());
-        let guest = book.mint("guest", scopes(&[Scope::View]), Some(&phone_use)).unwrap();
+        assert!(book.mint("more", scopes(&[Scope::View, Scope::Chat]), Some(&phone_use), Lifetime::Stored).is_err());
+        assert!(book.mint("none", Scopes::default(), Some(&phone_use), Lifetime::Stored).is_err());
+        let guest = book.mint("guest", scopes(&[Scope::View]), Some(&phone_use), Lifetime::Stored).unwrap();
         let guest_use = book.find(&guest.secret).unwrap();
-        assert!(book.revoke(phone_use.id) && !book.revoke(phone_use.id));
+        assert!(book.revoke(phone_use.id).unwrap() && !book.revoke(phone_use.id).unwrap());
         assert!(phone_use.revoked.is_cancelled() && guest_use.revoked.is_cancelled() && !root.revoked.is_cancelled());
-        assert!(book.find(&guest.secret).is_none() && book.mint("late", scopes(&[Scope::View]), Some(&guest_use)).is_err());
+        assert!(
+            book.find(&guest.secret).is_none() && book.mint("late", scopes(&[Scope::View]), Some(&guest_use), Lifetime::Stored).is_err()
+        );
         assert_eq!(book.list(root.id).len(), 1);
     }
 
     #[test]
     fn link_works_once_and_is_no_secret_for_requests() {
         let book = TokenBook::default();
-        let token = book.mint("link", Scopes::all(), None).unwrap();
+        let token = book.mint("link", Scopes::all(), None, Lifetime::AfterSignIn).unwrap();
         assert!(book.find(&token.link).is_none() && book.sign_in(&token.secret).unwrap().is_none());
         let (_, cookie) = book.sign_in(&token.link).unwrap().unwrap();
         assert!(book.sign_in(&token.link).unwrap().is_none());
         assert_eq!(book.find(&cookie).map(|token| token.id), Some(token.id));
+    }
+    #[test]
+    fn tokens_in_use_survive_a_restart_and_revoked_ones_do_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = |now| TokenBook::load(TokenFile::open(&folder.path().join("tokens.json")).unwrap().unwrap(), now).0;
+        let now = SystemTime::now();
+        let book = open(now);
+        let link = book.mint("link", Scopes::all(), None, Lifetime::AfterSignIn).unwrap();
+        let unused = book.mint("link", Scopes::all(), None, Lifetime::AfterSignIn).unwrap();
+        let program = book.mint("programs", scopes(&[Scope::View]), None, Lifetime::Server).unwrap();
+        let (root, cookie) = book.sign_in(&link.link).unwrap().unwrap();
+        let phone = book.mint("phone", scopes(&[Scope::View]), Some(&root), Lifetime::Stored).unwrap();
+        let guest = book.mint("guest", scopes(&[Scope::View]), Some(&root), Lifetime::Stored).unwrap();
+        book.revoke(guest.id).unwrap();
+        drop(book);
+        let file = std::fs::read_to_string(folder.path().join("tokens.json")).unwrap();
+        assert!(![&cookie, &phone.secret, &phone.link, &link.secret].iter().any(|secret| file.contains(secret.as_str())), "{file}");
+        let book = open(now);
+        let names: Vec<_> = book.list(0).into_iter().map(|token| token.name).collect();
+        assert_eq!(names, ["link", "phone"]);
+        assert_eq!(book.find(&cookie).map(|token| token.scopes), Some(Scopes::all()));
+        for gone in [&unused.secret, &unused.link, &program.secret, &guest.secret] {
+            assert!(book.find(gone).is_none() && book.sign_in(gone).unwrap().is_none());
+        }
+        // The link of the phone was not used yet, and works once.
+        assert!(book.sign_in(&phone.link).unwrap().is_some() && book.sign_in(&phone.link).unwrap().is_none());
+        // No id is used twice at once, and a revocation takes what was minted before the restart.
+        assert!(book.mint("new", scopes(&[Scope::View]), None, Lifetime::Stored).unwrap().id > phone.id);
+        book.revoke(root.id).unwrap();
+        drop(book);
+        assert_eq!(open(now).list(0).len(), 1);
+        // Nobody used the other one for long.
+        assert!(open(now + UNUSED * 2).list(0).is_empty());
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::Answer;
 use crate::app::App;
-use crate::auth::{NewToken, Scope, SignedIn, TokenSummary, cookie_name, token_id, token_name};
+use crate::auth::{Lifetime, NewToken, Scope, SignedIn, TokenSummary, UNUSED, cookie_name, token_id, token_name};
 use crate::body::Body;
 use crate::error::ApiError;
 
@@ -24,13 +24,14 @@ pub(super) async fn login(State(app): State<App>, Body(request): Body<LoginReque
     let Some((token, secret)) = app.guard.tokens.sign_in(&request.token)? else { return Err(app.guard.wrong_token()) };
     let about = about(&app, &SignedIn(token)).await?;
     let secure = if app.guard.scheme == "https" { "; Secure" } else { "" };
-    let cookie = format!("{}={secret}; Path=/; HttpOnly; SameSite=Strict{secure}", cookie_name(app.guard.port));
+    let cookie =
+        format!("{}={secret}; Path=/; HttpOnly; SameSite=Strict; Max-Age={}{secure}", cookie_name(app.guard.port), UNUSED.as_secs());
     let cookie = HeaderValue::from_str(&cookie).map_err(|_| ApiError::internal("The cookie cannot be written."))?;
     Ok(([(header::SET_COOKIE, cookie)], Json(about)).into_response())
 }
 
 pub(super) async fn logout(State(app): State<App>, token: SignedIn) -> Result<Response, ApiError> {
-    app.guard.tokens.revoke(token.0.id);
+    app.guard.tokens.revoke(token.0.id)?;
     let cookie = format!("{}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0", cookie_name(app.guard.port));
     let cookie = HeaderValue::from_str(&cookie).map_err(|_| ApiError::internal("The cookie cannot be written."))?;
     Ok(([(header::SET_COOKIE, cookie)], Json(json!({}))).into_response())
@@ -65,7 +66,7 @@ pub(super) async fn mint(
     token: SignedIn,
     Body(request): Body<MintRequest>,
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
-    let minted = app.guard.tokens.mint(&request.name, request.scopes.into_iter().collect(), Some(&token.0))?;
+    let minted = app.guard.tokens.mint(&request.name, request.scopes.into_iter().collect(), Some(&token.0), Lifetime::Stored)?;
     let NewToken { id, secret, link, scopes } = minted;
     app.changed("tokens");
     let link = format!("{}/#token={link}", app.url);
@@ -77,7 +78,7 @@ pub(super) async fn revoke(State(app): State<App>, token: SignedIn, Path(name): 
     if id != Some(token.0.id) {
         token.need(Scope::Admin)?;
     }
-    if !id.is_some_and(|id| app.guard.tokens.revoke(id)) {
+    if !id.map_or(Ok(false), |id| app.guard.tokens.revoke(id))? {
         return Err(ApiError::not_found(format!("There is no token '{name}'.")).help("GET /api/tokens lists them."));
     }
     app.changed("tokens");

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::Answer;
 use crate::app::App;
 use crate::auth::{Scope, SignedIn};
-use crate::backend::{LaterChanges, QuarantineRequest};
+use crate::backend::{KeyEdit, LaterChanges, QuarantineRequest, Saving};
 use crate::body::Body;
 use crate::{openapi, render};
 
@@ -74,6 +74,30 @@ pub(super) async fn drop_quarantined(State(app): State<App>, token: SignedIn, Pa
 pub(super) async fn settings(State(app): State<App>, token: SignedIn) -> Answer<Value> {
     token.need(Scope::View)?;
     Ok(Json(app.backend.settings()?))
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct SettingsRequest {
+    /// All of them together.
+    edits: Vec<KeyEdit>,
+}
+
+pub(super) async fn preview_settings(State(app): State<App>, token: SignedIn, Body(body): Body<SettingsRequest>) -> Answer<Value> {
+    token.need(Scope::View)?;
+    Ok(with_diff(app.backend.edit_settings(&body.edits, Saving::Preview)?))
+}
+
+pub(super) async fn save_settings(State(app): State<App>, token: SignedIn, Body(body): Body<SettingsRequest>) -> Answer<Value> {
+    token.need(Scope::Admin)?;
+    let saved = app.backend.edit_settings(&body.edits, Saving::Write)?;
+    app.sessions.use_new_settings();
+    app.changed("settings");
+    Ok(with_diff(saved))
+}
+
+fn with_diff(mut edited: Value) -> Json<Value> {
+    edited["diff_html"] = json!(render::diff(edited["diff"].as_str().unwrap_or_default()));
+    Json(edited)
 }
 
 pub(super) async fn doctor(State(app): State<App>, token: SignedIn) -> Answer<Value> {

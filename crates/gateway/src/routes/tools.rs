@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
+use haft_contract::ToolResult;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -33,8 +34,16 @@ pub(super) async fn list(State(app): State<App>, token: SignedIn, Query(query): 
 
 /// Adds whether a request may call it.
 fn mark(tool: &mut Value) {
-    let name = tool["canonical"].as_str().or(tool["name"].as_str()).unwrap_or_default();
-    tool["invocable"] = Value::Bool(!DENIED.contains(&name));
+    tool["invocable"] = Value::Bool(is_invocable(tool));
+}
+
+fn is_invocable(tool: &Value) -> bool {
+    !DENIED.contains(&canonical(tool)) || tool["invoke_allowed"] == true
+}
+
+/// The name by which lists know it: an alias must not get around them.
+fn canonical(tool: &Value) -> &str {
+    tool["canonical"].as_str().or(tool["name"].as_str()).unwrap_or_default()
 }
 
 pub(super) async fn one(
@@ -89,15 +98,14 @@ pub(super) async fn invoke(
 ) -> Answer<CallView> {
     token.need(Scope::Admin)?;
     let mut request = ToolRequest::new(name, body.agent);
-    // An alias must not get around the list.
     let tool = app.backend.tool(&request)?;
-    let canonical = tool["canonical"].as_str().or(tool["name"].as_str()).unwrap_or_default().to_owned();
-    if DENIED.contains(&canonical.as_str()) {
+    let canonical = canonical(&tool).to_owned();
+    if !is_invocable(&tool) {
         return Err(ApiError::new(StatusCode::FORBIDDEN, "tool_not_available", format!("'{canonical}' cannot be called over HTTP."))
-            .help(format!("Ask the agent for it, or call it with `haft call {canonical}`.")));
+            .help(format!("Ask the agent for it, call it with `haft call {canonical}`, or add \"{canonical}\" to gateway.invoke_allow.")));
     }
     request.arguments = Some(if body.arguments.is_null() { serde_json::json!({}) } else { body.arguments });
-    let id = format!("page_{}", haft_store::new_uuid().simple());
+    let id = new_call_id();
     let call = || run(&app, &request, &id, &canonical);
     let Some(name) = body.request else { return Ok(Json(call().await?)) };
     let result = app.invocations.result_of(&format!("{}\0{name}", token.0.id));
@@ -107,16 +115,31 @@ pub(super) async fn invoke(
 /// Calls the tool to its end, also when the client goes away: what was begun is recorded with its result.
 async fn run(app: &App, request: &ToolRequest, id: &str, tool: &str) -> Result<CallView, ApiError> {
     let (app, request, id, tool) = (app.clone(), request.clone(), id.to_owned(), tool.to_owned());
-    let task = tokio::spawn(async move {
+    to_its_end(async move {
         let arguments = request.arguments.clone().unwrap_or_default().to_string();
-        let mut view = CallView::begun("", request.agent.as_deref().unwrap_or_default(), &id, &tool, &arguments);
+        let view = CallView::begun("", request.agent.as_deref().unwrap_or_default(), &id, &tool, &arguments);
         let result = app.backend.invoke(&request, &id).await?;
-        view.end(&result);
-        if let Ok(record) = app.backend.calls().get(&id).await {
-            view.session.clone_from(&record.session);
-            view.enrich(&record);
-        }
-        Ok::<_, ApiError>(view)
-    });
-    task.await.unwrap_or_else(|_| Err(ApiError::internal("The call ended without a result.")))
+        Ok(ended(&app, view, &result).await)
+    })
+    .await
+}
+
+/// Runs something that is not cut off with its request.
+pub(super) async fn to_its_end<T: Send + 'static>(work: impl Future<Output = Result<T, ApiError>> + Send + 'static) -> Result<T, ApiError> {
+    tokio::spawn(work).await.unwrap_or_else(|_| Err(ApiError::internal("The call ended without a result.")))
+}
+
+/// A call that the user made, with its result and what the history has of it.
+pub(super) async fn ended(app: &App, mut view: CallView, result: &ToolResult) -> CallView {
+    view.end(result);
+    if let Ok(record) = app.backend.calls().get(&view.id).await {
+        view.session.clone_from(&record.session);
+        view.enrich(&record);
+    }
+    view
+}
+
+/// An id for a call of the user.
+pub(super) fn new_call_id() -> String {
+    format!("page_{}", haft_store::new_uuid().simple())
 }

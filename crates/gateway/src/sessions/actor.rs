@@ -1,6 +1,7 @@
 //! One task for each session that works: it holds the conversation, and takes messages in their order.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -37,6 +38,8 @@ pub(crate) struct SessionHost {
     backend: Arc<dyn GatewayBackend>,
     approvals: PageApprovals,
     open: Mutex<HashMap<String, OpenSession>>,
+    /// Counts the changes of the settings.
+    settings: AtomicU64,
     stop: CancellationToken,
 }
 
@@ -73,7 +76,7 @@ pub(crate) struct SentMessage {
 
 impl SessionHost {
     pub(crate) fn new(backend: Arc<dyn GatewayBackend>, approvals: PageApprovals, stop: CancellationToken) -> Arc<Self> {
-        Arc::new(Self { backend, approvals, open: Mutex::default(), stop })
+        Arc::new(Self { backend, approvals, open: Mutex::default(), settings: AtomicU64::default(), stop })
     }
 
     /// Begins a session.
@@ -166,6 +169,11 @@ impl SessionHost {
         }
     }
 
+    /// Sessions take the settings as they are now with their next message, unless a job of theirs runs.
+    pub(crate) fn use_new_settings(&self) {
+        self.settings.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Waits until every turn has ended.
     pub(crate) async fn finished(&self) {
         while self.sessions().values().any(|session| !session.messages.is_closed()) {
@@ -183,7 +191,7 @@ impl SessionHost {
     /// The task of a session; it is started if there is none.
     fn opened(self: &Arc<Self>, record: &SessionRecord) -> Result<OpenSession, ApiError> {
         if self.stop.is_cancelled() {
-            return Err(ApiError::conflict("The server is stopping."));
+            return Err(ApiError::unavailable("The server is stopping.").help("Send the message again when it has started again."));
         }
         let mut sessions = self.sessions();
         sessions.retain(|_, session| !session.messages.is_closed());
@@ -198,7 +206,7 @@ impl SessionHost {
         let session = OpenSession { live, messages, turn: Arc::default(), done: CancellationToken::new() };
         sessions.insert(record.id.clone(), session.clone());
         let (live, turn, done) = (session.live.clone(), Arc::clone(&session.turn), session.done.clone().drop_guard());
-        let actor = SessionActor { host: Arc::clone(self), record: record.clone(), live, turn };
+        let actor = SessionActor { host: Arc::clone(self), record: record.clone(), live, turn, settings: AtomicU64::default() };
         tokio::spawn(async move {
             actor.run(queue).await;
             drop(done);
@@ -218,6 +226,8 @@ struct SessionActor {
     record: SessionRecord,
     live: LiveSession,
     turn: Arc<Mutex<TurnControl>>,
+    /// The settings with which the conversation was opened.
+    settings: AtomicU64,
 }
 
 /// What happens while no turn runs.
@@ -283,7 +293,7 @@ impl SessionActor {
         queue: &mut mpsc::Receiver<PendingMessage>,
     ) {
         let PendingMessage { text, model, accepted } = message;
-        if model.is_some()
+        if (model.is_some() || self.is_outdated(conversation.as_ref()))
             && let Some((_, before)) = conversation.take()
         {
             close_conversation(before).await.ok();
@@ -302,6 +312,12 @@ impl SessionActor {
         self.turn(conversation, message, queue).await;
     }
 
+    /// Whether the settings have changed since it was opened. A job of it would end with it, so then it stays.
+    fn is_outdated(&self, conversation: Option<&(Arc<dyn ChatBackend>, Conversation)>) -> bool {
+        let newest = self.host.settings.load(Ordering::Relaxed);
+        conversation.is_some_and(|(_, conversation)| self.settings.load(Ordering::Relaxed) != newest && is_quiet(conversation))
+    }
+
     async fn prepare(
         &self,
         text: &str,
@@ -309,6 +325,7 @@ impl SessionActor {
         conversation: &mut Option<(Arc<dyn ChatBackend>, Conversation)>,
     ) -> Result<(Message, String, u64), ApiError> {
         if conversation.is_none() {
+            self.settings.store(self.host.settings.load(Ordering::Relaxed), Ordering::Relaxed);
             let options = ChatOptions::default().for_session(&self.record);
             let chat = self.host.backend.chat(&options)?;
             let record = self.host.backend.sessions().open(&self.record.id).await?;

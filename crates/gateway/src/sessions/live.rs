@@ -3,6 +3,7 @@
 use haft_agent::{Micros, TurnEnd};
 use haft_contract::ToolResult;
 use haft_contract::ports::UserMessage;
+use haft_store::CallRecord;
 use serde_json::{Value, json};
 
 use crate::api::{CallState, CallView, ItemContent, ItemView, TurnEndView};
@@ -136,19 +137,33 @@ impl LiveTurn {
         self.end_text_with(ItemContent::Call { call: Box::new(call) })
     }
 
-    /// Changes a call, and tells it.
-    pub(super) fn change_call(&mut self, id: &str, change: impl FnOnce(&mut CallView)) -> Vec<LiveEvent> {
-        let found = self.items.iter_mut().rev().find_map(|item| match &mut item.content {
-            ItemContent::Call { call } if call.id == id => Some(call),
+    fn find_call(&mut self, id: &str) -> Option<&mut CallView> {
+        self.items.iter_mut().rev().find_map(|item| match &mut item.content {
+            ItemContent::Call { call } if call.id == id => Some(&mut **call),
             _ => None,
-        });
-        let Some(call) = found else { return Vec::new() };
+        })
+    }
+
+    /// Changes a call, and tells it.
+    fn change_call(&mut self, id: &str, change: impl FnOnce(&mut CallView)) -> Vec<LiveEvent> {
+        let Some(call) = self.find_call(id) else { return Vec::new() };
         change(call);
         vec![("call", json!({ "call": call }))]
     }
 
-    pub(super) fn end_call(&mut self, result: &ToolResult) -> Vec<LiveEvent> {
-        self.change_call(&result.call_id, |call| call.end(result))
+    /// The call as it ended.
+    pub(super) fn end_call(&mut self, result: &ToolResult) -> (Option<CallView>, Vec<LiveEvent>) {
+        let events = self.change_call(&result.call_id, |call| call.end(result));
+        (self.find_call(&result.call_id).cloned(), events)
+    }
+
+    /// Adds what the history has of a call that ended; also when the turn is over and its calls are in the store alone.
+    pub(super) fn enrich_call(&mut self, mut ended: CallView, record: &CallRecord) -> Vec<LiveEvent> {
+        if self.find_call(&ended.id).is_some() {
+            return self.change_call(&ended.id, |call| call.enrich(record));
+        }
+        ended.enrich(record);
+        vec![("call", json!({ "call": ended }))]
     }
 
     pub(super) fn progress(&mut self, id: &str, line: &str) -> Vec<LiveEvent> {

@@ -59,14 +59,14 @@ impl LiveSession {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds effects and decision of a call that has ended, which the history has.
-    fn enrich(&self, call_id: &str) {
-        let (session, call_id) = (self.clone(), call_id.to_owned());
+    /// Adds effects and decision of a call that has ended, which the history has. The turn may end meanwhile: pages still show the call.
+    fn enrich(&self, call: CallView) {
+        let session = self.clone();
         tokio::spawn(async move {
             let filter = CallFilter { session: Some(session.id.to_string()), limit: Some(RECENT_CALLS), ..CallFilter::default() };
             let Ok(records) = session.log.list(filter).await else { return };
-            if let Some(record) = records.into_iter().find(|record| record.call_id == call_id) {
-                session.tell(|live| live.change_call(&call_id, |call| call.enrich(&record)));
+            if let Some(record) = records.into_iter().find(|record| record.call_id == call.id) {
+                session.tell(|live| live.enrich_call(call, &record));
             }
         });
     }
@@ -90,8 +90,12 @@ impl TurnWatcher for LiveSession {
                 self.tell(|live| live.approval(call_id, change));
             }
             TurnEvent::ToolEnd(result) => {
-                self.tell(|live| live.end_call(result));
-                self.enrich(&result.call_id);
+                if let Some(call) = self.change(|live| live.end_call(result)) {
+                    self.enrich(call);
+                }
+                if result.details().is_some_and(|details| details["changes"].is_object()) {
+                    self.hub.send("changed", None, &json!({ "what": "changes" }));
+                }
             }
             TurnEvent::Notice(text) => self.tell(|live| live.notice(text)),
             TurnEvent::Message(message) => self.tell(|live| live.message(message)),

@@ -1,9 +1,10 @@
 // A browser as the attacker: other sites, and hostile content in what tools return.
 
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, before, describe } from 'node:test';
 import { Browser } from './chromium.mjs';
 import { HaftServer, otherSite } from './server.mjs';
+import { step } from './steps.mjs';
 
 const HOSTILE = [
   '<img src=x onerror="window.hacked=1">',
@@ -48,7 +49,7 @@ describe('attacks', { timeout: 600_000 }, () => {
     await site?.close();
   });
 
-  test('a page of another site can read and change nothing, though the user is signed in', async () => {
+  step('a page of another site can read and change nothing, though the user is signed in', async () => {
     const evil = await browser.page({ context: page.context });
     await evil.goto(`${site.url}/`);
     await evil.until('other site', () => document.title === 'other');
@@ -87,7 +88,7 @@ describe('attacks', { timeout: 600_000 }, () => {
     assert.equal(await sessionCount(), 0);
   });
 
-  test('the page cannot be framed, and a sandboxed frame has no rights', async () => {
+  step('the page cannot be framed, and a sandboxed frame has no rights', async () => {
     const evil = await browser.page({ context: page.context });
     await evil.goto(`${site.url}/frame`);
     await evil.until('other site', () => document.title === 'other');
@@ -121,7 +122,7 @@ describe('attacks', { timeout: 600_000 }, () => {
     assert.equal(await sessionCount(), 0);
   });
 
-  test('hostile content of a file is shown as text: no script, no remote picture, no dangerous link', async () => {
+  step('hostile content of a file is shown as text: no script, no remote picture, no dangerous link', async () => {
     await page.type('combobox', 'Message', 'read hostile.md');
     await page.press('Enter');
     await page.until('end of the turn', () => document.querySelector('.tools-line') !== null);
@@ -152,7 +153,7 @@ describe('attacks', { timeout: 600_000 }, () => {
     );
   });
 
-  test('inline script does not run, whatever inserts it', async () => {
+  step('inline script does not run, whatever inserts it', async () => {
     const ran = await page.evaluate(() => {
       const box = document.createElement('div');
       box.innerHTML = '<img src="data:," onerror="window.inline=1"><a href="javascript:window.inline=1">x</a>';
@@ -171,7 +172,7 @@ describe('attacks', { timeout: 600_000 }, () => {
     assert.equal(ran, null);
   });
 
-  test('a revoked page loses its stream and its rights at once', async () => {
+  step('a revoked page loses its stream and its rights at once', async () => {
     const link = await page.evaluate(
       async () =>
         await (

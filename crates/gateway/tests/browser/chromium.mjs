@@ -1,9 +1,9 @@
 // Chromium over its debugging pipe: no port that others could reach, nothing to install besides the browser.
 
-import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { end, spawnOwned, within } from './owned.mjs';
 import { Page } from './page.mjs';
 
 const PROGRAMS = [process.env.HAFT_CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
@@ -21,10 +21,17 @@ const FLAGS = [
   '--mute-audio',
   '--force-color-profile=srgb',
   '--disable-dev-shm-usage',
+  '--disable-breakpad',
+  '--disable-crash-reporter',
+  // A page whose window is behind another one would neither draw nor keep time.
+  '--disable-background-timer-throttling',
+  '--disable-backgrounding-occluded-windows',
+  '--disable-renderer-backgrounding',
   '--remote-debugging-pipe',
   '--lang=en-US',
 ];
 const COMMAND_TIME = 60_000;
+const CLOSING_TIME = 5_000;
 
 export function chromiumProgram() {
   const program = PROGRAMS.find((path) => path && existsSync(path));
@@ -35,18 +42,29 @@ export function chromiumProgram() {
 export class Browser {
   static async launch() {
     const browser = new Browser();
-    await browser.send('Browser.getVersion');
+    try {
+      await browser.send('Browser.getVersion');
+    } catch (error) {
+      await browser.close();
+      throw error;
+    }
     return browser;
   }
 
   constructor() {
     this.folder = mkdtempSync(join(tmpdir(), 'haft-browser-'));
-    const options = { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'], env: { ...process.env, TZ: 'UTC', HOME: this.folder } };
-    this.child = spawn(chromiumProgram(), [...FLAGS, `--user-data-dir=${this.folder}`, 'about:blank'], options);
+    const options = { stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'], env: { ...process.env, TZ: 'UTC', HOME: this.folder } };
+    this.child = spawnOwned(chromiumProgram(), [...FLAGS, `--user-data-dir=${this.folder}`, 'about:blank'], options);
+    this.output = '';
+    this.child.stderr.on('data', (bytes) => {
+      this.output = `${this.output}${bytes}`.slice(-4_000);
+    });
+    // Writing to a browser that has ended fails; the exit says so.
+    this.child.stdio[3].on('error', () => {});
     this.last = 0;
     this.waiting = new Map();
     this.pages = new Map();
-    this.child.on('exit', () => this.#fail(new Error('Chromium has ended')));
+    this.child.on('exit', (code, signal) => this.#fail(new Error(`Chromium has ended with ${code ?? signal}: ${this.output}`)));
     let rest = Buffer.alloc(0);
     this.child.stdio[4].on('data', (bytes) => {
       rest = Buffer.concat([rest, bytes]);
@@ -58,12 +76,13 @@ export class Browser {
   }
 
   /** Sends a command of the DevTools protocol, and returns its result. */
-  send(method, params = {}, sessionId = undefined) {
+  send(method, params = {}, sessionId = undefined, time = COMMAND_TIME) {
+    if (this.ended) return Promise.reject(this.ended);
     this.last += 1;
     const id = this.last;
     this.child.stdio[3].write(`${JSON.stringify({ id, method, params, sessionId })}\0`);
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.#settle(id, new Error(`${method}: no answer in ${COMMAND_TIME / 1000} s`)), COMMAND_TIME);
+      const timer = setTimeout(() => this.#settle(id, new Error(`${method}: no answer in ${time / 1000} s`)), time);
       this.waiting.set(id, { resolve, reject, timer, method });
     });
   }
@@ -79,13 +98,9 @@ export class Browser {
     return page;
   }
 
+  /** Ends the browser, and with it all of its processes. */
   async close() {
-    if (this.child.exitCode === null) {
-      this.child.kill('SIGKILL');
-      await new Promise((resolve) => {
-        this.child.once('exit', resolve);
-      });
-    }
+    await end(this.child, () => this.send('Browser.close', {}, undefined, CLOSING_TIME).catch(() => {}), CLOSING_TIME);
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   }
 
@@ -110,14 +125,14 @@ export class Browser {
     await this.send('Tracing.start', { transferMode: 'ReportEvents', traceConfig });
     await run();
     await this.send('Tracing.end');
-    await complete;
+    await within(COMMAND_TIME, 'end of the trace', complete);
     const isMain = new Set(
       this.trace
         .filter(({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain')
         .map(({ pid, tid }) => `${pid} ${tid}`),
     );
-    const tasks = this.trace.filter(({ name, pid, tid, tdur }) => /RunTask$/.test(name) && tdur && isMain.has(`${pid} ${tid}`));
-    return tasks.map(({ tdur }) => tdur / 1000).sort((a, b) => b - a);
+    const tasks = this.trace.filter(({ name, pid, tid }) => /RunTask$/.test(name) && isMain.has(`${pid} ${tid}`));
+    return tasks.map(({ tdur }) => (tdur ?? 0) / 1000).sort((a, b) => b - a);
   }
 
   #settle(id, result) {
@@ -130,6 +145,7 @@ export class Browser {
   }
 
   #fail(error) {
+    this.ended = error;
     for (const id of [...this.waiting.keys()]) this.#settle(id, error);
   }
 }

@@ -1,10 +1,11 @@
 // The five flows of a user who talks to the demo model and watches its calls.
 
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, before, describe } from 'node:test';
 import { Browser } from './chromium.mjs';
 import { matchTree } from './golden.mjs';
 import { HaftServer, otherSite } from './server.mjs';
+import { step } from './steps.mjs';
 
 const CONVERSATION = { role: 'list', name: 'Conversation' };
 let browser;
@@ -57,7 +58,7 @@ describe('flows', { timeout: 600_000 }, () => {
     await site?.close();
   });
 
-  test('4-1 a single call: the current time', async () => {
+  step('4-1 a single call: the current time', async () => {
     await ask('What is the current time?');
     await card('get_current_time');
     await turnEnd();
@@ -66,7 +67,7 @@ describe('flows', { timeout: 600_000 }, () => {
     await matchTree(page, 'flow-4-1', CONVERSATION);
   });
 
-  test('4-2 a file is read', async () => {
+  step('4-2 a file is read', async () => {
     await ask('Please read the file at test.txt and tell me what it says.');
     await card('read_file');
     await turnEnd();
@@ -75,7 +76,7 @@ describe('flows', { timeout: 600_000 }, () => {
     await matchTree(page, 'flow-4-2', CONVERSATION);
   });
 
-  test('4-3 an HTTP request', async () => {
+  step('4-3 an HTTP request', async () => {
     await ask(`Make an HTTP GET request: fetch ${site.url}/get`);
     await card('http_request');
     await turnEnd();
@@ -84,7 +85,7 @@ describe('flows', { timeout: 600_000 }, () => {
     await matchTree(page, 'flow-4-3', CONVERSATION);
   });
 
-  test('4-4 two calls at once', async () => {
+  step('4-4 two calls at once', async () => {
     await ask('What is the current time, and read test.txt');
     await card('get_current_time');
     await card('read_file');
@@ -96,7 +97,7 @@ describe('flows', { timeout: 600_000 }, () => {
     await matchTree(page, 'flow-4-4', CONVERSATION);
   });
 
-  test('4-5 a restricted path is an error with its reason, not a crash', async () => {
+  step('4-5 a restricted path is an error with its reason, not a crash', async () => {
     await ask('Please read the file /data/data/com.oneclaw.shadow/databases/oneclaw.db');
     await card('read_file');
     await turnEnd();
@@ -107,5 +108,18 @@ describe('flows', { timeout: 600_000 }, () => {
     await matchTree(page, 'flow-4-5', CONVERSATION);
   });
 
-  test('nothing in the console of the page is an error', () => assert.deepEqual(page.errors, []));
+  step('a card that is drawn again while its advice is on the way shows it all the same', async () => {
+    await page.evaluate(() => {
+      const card = document.createElement('haft-call');
+      card.id = 'redrawn';
+      const call = { ...document.querySelector('haft-call').call, id: 'other', help: null };
+      document.body.append(card);
+      card.call = call;
+      card.call = { ...call };
+    });
+    await page.until('what to change', () => document.querySelector('#redrawn .to-change') !== null);
+    await page.evaluate(() => document.querySelector('#redrawn').remove());
+  });
+
+  step('nothing in the console of the page is an error', () => assert.deepEqual(page.errors, []));
 });

@@ -1,8 +1,11 @@
 //! The page in Chromium, against `haft serve` with the demo model. The tests themselves are beside this file, for `node --test`.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot continue has failed")]
+#![allow(clippy::print_stdout, reason = "the figures of a run that passed are shown with --nocapture")]
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// The binary that is tested; the one of this build unless the environment names another.
 fn haft() -> PathBuf {
@@ -17,33 +20,47 @@ fn haft() -> PathBuf {
     )
 }
 
-/// How often a file is run before it has failed: Chromium on a busy machine misses a focus or an event now and then.
-const ATTEMPTS: usize = 3;
+/// How long one file may take. Its own waits are shorter, and say what was seen.
+const MOST_TIME: Duration = Duration::from_mins(5);
 
 fn run(file: &str) {
-    let mut failures = Vec::new();
-    for _ in 0..ATTEMPTS {
-        match attempt(file) {
-            Ok(()) => return,
-            Err(text) => failures.push(text),
-        }
-    }
-    panic!("{file} failed {ATTEMPTS} times:\n{}", failures.join("\n"));
-}
-
-/// One run, or what it printed.
-fn attempt(file: &str) -> Result<(), String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser");
     // Chromium leaves files in the folder for temporary ones.
     let temporary = tempfile::tempdir().unwrap();
     let shots =
         std::env::var_os("HAFT_SCREENSHOTS").map_or_else(|| Path::new(env!("CARGO_TARGET_TMPDIR")).join("screenshots"), PathBuf::from);
-    let mut command = Command::new("node");
-    command.args(["--test", "--test-reporter=spec"]).arg(folder.join(file));
+    let output = temporary.path().join("output");
+    let mut command = node();
+    command.arg("--test-reporter=spec").arg(folder.join(file));
     command.env("HAFT_TEST_BINARY", haft()).env("HAFT_SCREENSHOTS", shots).env("TMPDIR", temporary.path());
-    let output = command.output().expect("node is missing: install it (for example: apt-get install nodejs), version 18 or newer");
-    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    if output.status.success() { Ok(()) } else { Err(text) }
+    let log = File::create(&output).unwrap();
+    command.stdin(Stdio::null()).stderr(log.try_clone().unwrap()).stdout(log);
+    let mut child = command.spawn().expect("node is missing: install it (for example: apt-get install nodejs), version 20 or newer");
+    let end = Instant::now() + MOST_TIME;
+    let status = loop {
+        match child.try_wait().unwrap() {
+            Some(status) => break Some(status),
+            None if Instant::now() > end => break None,
+            None => std::thread::sleep(Duration::from_millis(50)),
+        }
+    };
+    if status.is_none() {
+        child.kill().ok();
+        child.wait().ok();
+    }
+    let text = String::from_utf8_lossy(&std::fs::read(&output).unwrap_or_default()).into_owned();
+    print!("{text}");
+    assert!(status.is_some_and(|status| status.success()), "{file} ended with {status:?} (none: after {MOST_TIME:?}):\n{text}");
+}
+
+/// Node, which ends with this test: what it starts ends with it in turn.
+fn node() -> Command {
+    if cfg!(not(target_os = "linux")) {
+        return Command::new("node");
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL", "--", "node"]);
+    command
 }
 
 #[test]
@@ -59,6 +76,11 @@ fn flows_of_a_user_show_each_call_and_its_result() {
 #[test]
 fn newcomer_denies_a_write_finds_out_why_and_undoes_another() {
     run("newcomer.test.mjs");
+}
+
+#[test]
+fn staged_changes_are_reviewed_path_by_path() {
+    run("changes.test.mjs");
 }
 
 #[test]

@@ -1,12 +1,13 @@
 // Somebody new starts, denies a write, finds out why, changes it, and sees the history: with the keyboard alone.
 
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { after, before, describe } from 'node:test';
 import { Browser } from './chromium.mjs';
 import { matchTree } from './golden.mjs';
 import { HaftServer } from './server.mjs';
+import { step } from './steps.mjs';
 
 let browser;
 let server;
@@ -19,6 +20,31 @@ const dialogFocus = () =>
       document.querySelector('dialog.approval[open]')?.contains(document.activeElement) &&
       document.activeElement.textContent.startsWith('Deny'),
   );
+const armed = () =>
+  page.until('armed buttons', () => {
+    const buttons = [...document.querySelectorAll('dialog.approval button')];
+    return buttons.length > 0 && !buttons.some((each) => each.disabled);
+  });
+const written = (name) =>
+  page.until(
+    `written ${name}`,
+    (wanted) =>
+      [...document.querySelectorAll('haft-call')].some(
+        ({ call }) => call.tool === 'write_file' && call.state === 'success' && call.arguments.path === wanted,
+      ),
+    name,
+  );
+/** Looks at the change that the dialog shows, and saves it. */
+const save = async (text) => {
+  await page.until(
+    `change of ${text}`,
+    (wanted) => document.querySelector('dialog[open] .diff')?.textContent.includes(wanted) && !document.querySelector('dialog .primary').disabled,
+    text,
+  );
+  await page.click('button', 'Save');
+  await page.until('word on it', () => document.querySelector('.toast')?.textContent.includes('Saved') && !document.querySelector('dialog[open]'));
+  await page.evaluate(() => document.querySelectorAll('.toast').forEach((each) => each.remove()));
+};
 const send = async (text) => {
   await page.type('combobox', 'Message', text);
   await page.press('Enter');
@@ -26,11 +52,7 @@ const send = async (text) => {
 
 describe('newcomer', { timeout: 600_000 }, () => {
   before(async () => {
-    server = await HaftServer.start({
-      files: { 'README.md': '# Hello\n' },
-      config: 'ask = "changes"\n',
-      flags: ['--listen', '127.0.0.1:0'],
-    });
+    server = await HaftServer.start({ files: { 'README.md': '# Hello\n' }, flags: ['--listen', '127.0.0.1:0'] });
     browser = await Browser.launch();
     page = await browser.page();
     await page.goto(server.link);
@@ -40,7 +62,7 @@ describe('newcomer', { timeout: 600_000 }, () => {
     await server?.close();
   });
 
-  test('the link signs in once and leaves the address', async () => {
+  step('the link signs in once and leaves the address', async () => {
     await page.find('heading', 'What should the agent do?');
     assert.equal(await page.evaluate(() => location.href.includes('token')), false);
     assert.equal(await page.evaluate(() => document.cookie), '');
@@ -50,48 +72,64 @@ describe('newcomer', { timeout: 600_000 }, () => {
     assert.match(await other.tree(), /used up/);
   });
 
-  test('a suggestion of the first screen reads a file', async () => {
+  step('a button of the first screen has changes asked about', async () => {
+    await page.click('button', 'Ask me first…');
+    await save('ask = "changes"');
+    assert.match(readFileSync(join(server.root, 'config/haft/config.toml'), 'utf8'), /^ask = "changes"$/m);
+  });
+
+  step('a suggestion of the first screen reads a file', async () => {
     await page.click('button', /^Read a file/);
     await page.until('answer', () => document.querySelector('.tools-line') !== null);
     assert.match(await page.tree(), /read_file/);
   });
 
-  test('a write is asked about, an early key answers nothing, N denies', async () => {
+  step('a write is asked about, an early key answers nothing, N denies', async () => {
+    await page.evaluate(pressWhenAsked, 'y');
     await send('write "hello" to hello.txt');
     await page.find('dialog', /wants to use write_file/);
-    await page.press('y');
+    await page.until('early key', () => window.earlyKeys === 1);
     await dialogFocus();
-    await page.until('armed buttons', () => ![...document.querySelectorAll('dialog.approval button')].some((each) => each.disabled));
+    await armed();
     await matchTree(page, 'approval', { role: 'dialog', name: 'main wants to use write_file' });
     await page.press('n');
     await page.until('denied card', () => document.querySelector('haft-call .state.fail')?.textContent.includes('denied'));
     assert.equal(existsSync(join(server.workspace, 'hello.txt')), false);
   });
 
-  test('the card says why', async () => {
+  step('the card says why', async () => {
+    // The advice moves what is below it.
+    await page.until('what to change', () => document.querySelector('haft-call .to-change') !== null);
     await page.click('button', 'Why was it denied?');
     await page.find('tab', 'Decision');
     await page.until('trace', () => document.querySelector('haft-call .trace')?.textContent.includes('ask'));
   });
 
-  test('asked again it is allowed for the session, and the next one is not asked', async () => {
+  step('another one is asked about, and Y allows it', async () => {
     await page.until('idle session', () => !document.querySelector('.place-head [role=status]'));
-    await send('write "hello" to hello.txt');
+    await send('write "hello" to other.txt');
     await dialogFocus();
-    await page.until('armed buttons', () => ![...document.querySelectorAll('dialog.approval button')].some((each) => each.disabled));
+    await armed();
     await page.press('y');
-    await page.until('written file', () =>
-      [...document.querySelectorAll('haft-call')].some((each) => each.call.tool === 'write_file' && each.call.state === 'success'),
-    );
+    await written('other.txt');
+    assert.equal(existsSync(join(server.workspace, 'other.txt')), true);
+  });
+
+  step('the card of the denied one changes the rules, and then it is not asked about', async () => {
+    await page.until('idle session', () => !document.querySelector('.place-head [role=status]'));
+    await page.click('button', 'Allow it without a question…');
+    await save('hello.txt');
+    await send('write "hello" to hello.txt');
+    await written('hello.txt');
     assert.equal(existsSync(join(server.workspace, 'hello.txt')), true);
   });
 
-  test('the history has all of it, and an undo puts the file back', async () => {
+  step('the history has all of it, and an undo puts the file back', async () => {
     await page.until('idle session', () => !document.querySelector('.place-head [role=status]'));
     await page.evaluate(() => {
       location.hash = '#/history?tool=write_file';
     });
-    await page.until('two rows', () => document.querySelectorAll('.history-row:not(.head)').length === 2);
+    await page.until('three rows', () => document.querySelectorAll('.history-row:not(.head)').length === 3);
     await page.evaluate(() => document.querySelector('.history-row .state.ok').closest('.history-row').focus());
     await page.press('Enter');
     await page.click('button', 'Undo…');
@@ -100,7 +138,7 @@ describe('newcomer', { timeout: 600_000 }, () => {
     assert.equal(existsSync(join(server.workspace, 'hello.txt')), false);
   });
 
-  test('an approval shows characters that hide or reorder text', async () => {
+  step('an approval shows characters that hide or reorder text', async () => {
     await page.press('Escape');
     await page.evaluate(() => {
       location.hash = '#/chat';
@@ -109,10 +147,22 @@ describe('newcomer', { timeout: 600_000 }, () => {
     await send('write "x" to a\u202Egnp.txt');
     await page.until('dialog', () => document.querySelector('dialog.approval[open] .effects')?.textContent.includes('⟨U+202E⟩'));
     assert.equal(await page.evaluate(() => document.querySelector('dialog.approval').textContent.includes('\u202E')), false);
-    await page.until('armed buttons', () => ![...document.querySelectorAll('dialog.approval button')].some((each) => each.disabled));
+    await armed();
     await page.press('n');
     await page.until('closed dialog', () => document.querySelector('dialog.approval') === null);
   });
 
-  test('nothing in the console of the page is an error', () => assert.deepEqual(page.errors, []));
+  step('nothing in the console of the page is an error', () => assert.deepEqual(page.errors, []));
 });
+
+/** Presses a key in the moment in which the dialog opens: over the pipe it may come too late on a busy machine. Runs in the page. */
+function pressWhenAsked(key) {
+  window.earlyKeys = 0;
+  new MutationObserver((_, observer) => {
+    const dialog = document.querySelector('dialog.approval[open]');
+    if (!dialog) return;
+    observer.disconnect();
+    document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+    window.earlyKeys += 1;
+  }).observe(document.body, { childList: true, subtree: true, attributes: true });
+}

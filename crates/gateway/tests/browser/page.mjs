@@ -1,8 +1,10 @@
 // A page of the browser: what a user sees, does and hears of it.
 
 import { outline } from './outline.mjs';
+import { pause } from './owned.mjs';
 
 const PATIENCE = 60_000;
+const STEP = 30;
 const KEYS = { Enter: 13, Escape: 27, Tab: 9, ArrowDown: 40, ArrowUp: 38, ' ': 32 };
 
 export class Page {
@@ -24,6 +26,8 @@ export class Page {
       { name: 'prefers-reduced-motion', value: 'reduce' },
     ];
     await this.send('Emulation.setEmulatedMedia', { features });
+    // Only one window of the machine has the focus; each page here behaves as if it had it.
+    await this.send('Emulation.setFocusEmulationEnabled', { enabled: true });
   }
 
   event(method, params) {
@@ -38,8 +42,9 @@ export class Page {
     }
   }
 
-  goto(url) {
-    return this.send('Page.navigate', { url });
+  async goto(url) {
+    const { errorText } = await this.send('Page.navigate', { url });
+    if (errorText) throw new Error(`${url}: ${errorText}`);
   }
 
   /** Runs a function in the page; the values are its arguments. */
@@ -51,57 +56,82 @@ export class Page {
   }
 
   /** Waits until the function returns something true, and returns it. */
-  async until(what, run, ...values) {
-    const end = Date.now() + PATIENCE;
-    for (;;) {
-      const value = await this.evaluate(run, ...values).catch(() => false);
-      if (value) return value;
-      if (Date.now() > end) throw new Error(`no ${what} in ${PATIENCE / 1000} s; the page:\n${await this.tree().catch(() => '?')}`);
-      await this.evaluate(
-        () =>
-          new Promise((done) => {
-            setTimeout(done, 50);
-          }),
-      ).catch(() => {});
-    }
+  until(what, run, ...values) {
+    return this.#wait(what, () => this.evaluate(run, ...values));
   }
 
   /** Waits for an element of this role whose accessible name matches. */
-  async find(role, name) {
+  find(role, name) {
+    return this.#wait(`${role} “${name}”`, () => this.query(role, name));
+  }
+
+  /** Tries until something true comes; the error says what the page shows instead. */
+  async #wait(what, attempt) {
     const end = Date.now() + PATIENCE;
+    let failure = null;
     for (;;) {
-      const found = await this.query(role, name);
-      if (found) return found;
-      if (Date.now() > end) throw new Error(`no ${role} “${name}”; the page:\n${await this.tree()}`);
-      await this.evaluate(
-        () =>
-          new Promise((done) => {
-            setTimeout(done, 50);
-          }),
-      ).catch(() => {});
+      try {
+        const value = await attempt();
+        if (value) return value;
+        failure = null;
+      } catch (error) {
+        // While a page loads there is nothing to ask.
+        failure = error;
+        if (this.browser.ended) throw error;
+      }
+      if (Date.now() > end) throw new Error(`no ${what} in ${PATIENCE / 1000} s${await this.#report(failure)}`);
+      await pause(STEP);
     }
   }
 
+  async #report(failure) {
+    const tree = await this.tree().catch((error) => error.message);
+    const address = await this.evaluate(() => `${location.pathname}${location.hash}, ${document.visibilityState}`).catch(() => '?');
+    return `${failure ? ` (${failure.message})` : ''}; errors: ${JSON.stringify(this.errors)}; the page at ${address}:\n${tree}`;
+  }
+
   async query(role, name) {
-    const { nodes } = await this.send('Accessibility.getFullAXTree').catch(() => ({ nodes: [] }));
+    const { nodes } = await this.send('Accessibility.getFullAXTree');
     const matches = (text) => (name instanceof RegExp ? name.test(text) : text === name);
     return nodes.find((node) => !node.ignored && node.role?.value === role && matches(node.name?.value ?? ''));
   }
 
   /** Clicks as a user does: at the middle of what is shown. */
   async click(role, name) {
-    const node = await this.find(role, name);
+    const at = await this.#wait(`${role} “${name}” to click`, () => this.#middle(role, name));
+    for (const type of ['mousePressed', 'mouseReleased'])
+      await this.send('Input.dispatchMouseEvent', { type, ...at, button: 'left', clickCount: 1 });
+  }
+
+  /** Where it is. The page may replace it between the question and the answer: then the attempt fails. */
+  async #middle(role, name) {
+    const node = await this.query(role, name);
+    if (!node) return null;
     await this.send('DOM.scrollIntoViewIfNeeded', { backendNodeId: node.backendDOMNodeId });
-    const { model } = await this.send('DOM.getBoxModel', { backendNodeId: node.backendDOMNodeId });
-    const [left, top, , , right, bottom] = model.border;
-    const at = { x: (left + right) / 2, y: (top + bottom) / 2, button: 'left', clickCount: 1 };
-    for (const type of ['mousePressed', 'mouseReleased']) await this.send('Input.dispatchMouseEvent', { type, ...at });
+    const before = await this.#border(node);
+    await pause(STEP);
+    const [left, top, , , right, bottom] = await this.#border(node);
+    // What still moves is not where it was seen.
+    return before[0] === left && before[1] === top ? { x: (left + right) / 2, y: (top + bottom) / 2 } : null;
+  }
+
+  async #border(node) {
+    return (await this.send('DOM.getBoxModel', { backendNodeId: node.backendDOMNodeId })).model.border;
   }
 
   async type(role, name, text) {
-    const node = await this.find(role, name);
-    await this.send('DOM.focus', { backendNodeId: node.backendDOMNodeId });
+    await this.#wait(`${role} “${name}” to type into`, () => this.#focus(role, name));
     await this.send('Input.insertText', { text });
+    await this.until(`“${text}” in ${role} “${name}”`, (wanted) => document.activeElement?.value?.includes(wanted), text);
+  }
+
+  async #focus(role, name) {
+    const node = await this.query(role, name);
+    if (!node) return false;
+    await this.send('DOM.focus', { backendNodeId: node.backendDOMNodeId });
+    const { object } = await this.send('DOM.resolveNode', { backendNodeId: node.backendDOMNodeId });
+    const isFocused = { objectId: object.objectId, functionDeclaration: 'function () { return document.activeElement === this; }' };
+    return (await this.send('Runtime.callFunctionOn', isFocused)).result.value;
   }
 
   async press(key, modifiers = 0) {

@@ -1,12 +1,17 @@
 // The page itself: its size, its speed, two tabs, a restart of the server, every place by keyboard and on a phone.
 
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, before, describe } from 'node:test';
 import { Browser } from './chromium.mjs';
 import { matchTree } from './golden.mjs';
 import { HaftServer } from './server.mjs';
+import { step } from './steps.mjs';
 
 const MOST_BYTES = 150_000;
+/** Milliseconds of processor time that one frame may take. */
+const FRAME = 32;
+/** How many times the reference a task may take. */
+const MOST_REFERENCES = 10;
 const PLACES = [
   'chat',
   'inbox',
@@ -56,7 +61,7 @@ describe('page', { timeout: 600_000 }, () => {
     await server?.close();
   });
 
-  test('what opening it loads is small, and nothing comes from elsewhere', async () => {
+  step('what opening it loads is small, and nothing comes from elsewhere', async () => {
     const sizes = await page.evaluate(() =>
       performance
         .getEntriesByType('resource')
@@ -65,6 +70,9 @@ describe('page', { timeout: 600_000 }, () => {
     );
     const own = await page.evaluate(() => performance.getEntriesByType('navigation')[0].decodedBodySize);
     const sum = sizes.reduce((total, size) => total + size, own);
+    const wire = await page.evaluate(() => performance.getEntriesByType('resource').reduce((total, each) => total + each.encodedBodySize, 0));
+    const paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime);
+    console.log(`opened: ${sum} bytes (${wire} on the way), first paint after ${Math.round(paint)} ms (budget: 200 ms)`);
     assert.ok(sum < MOST_BYTES, `${sum} bytes`);
     assert.deepEqual(
       page.requests.filter((url) => !url.startsWith(server.url) && !url.startsWith('data:') && url !== 'about:blank'),
@@ -72,16 +80,16 @@ describe('page', { timeout: 600_000 }, () => {
     );
   });
 
-  test('the first screen', () => matchTree(page, 'first-screen'));
+  step('the first screen', () => matchTree(page, 'first-screen'));
 
   for (const place of EMPTY) {
-    test(`${place}, while it is empty, says what to do first`, async () => {
+    step(`${place}, while it is empty, says what to do first`, async () => {
       await show(place);
       await matchTree(page, `empty-${place}`, { role: 'main', name: '' });
     });
   }
 
-  test('the form and the explanation of a tool', async () => {
+  step('the form and the explanation of a tool', async () => {
     await page.evaluate(() => {
       location.hash = '#/tools/get_current_time';
     });
@@ -92,7 +100,7 @@ describe('page', { timeout: 600_000 }, () => {
     await matchTree(page, 'tool-explain', { role: 'region', name: 'Tool' });
   });
 
-  test('every place can be used at 360 px: nothing is wider than the screen', async () => {
+  step('every place can be used at 360 px: nothing is wider than the screen', async () => {
     const phone = await browser.page({ width: 360, height: 740, context: page.context });
     await phone.goto(`${server.url}/`);
     await phone.until('page', () => document.querySelector('.bottom-bar'));
@@ -104,7 +112,7 @@ describe('page', { timeout: 600_000 }, () => {
     assert.deepEqual(phone.errors, []);
   });
 
-  test('every control has a name, in every place', async () => {
+  step('every control has a name, in every place', async () => {
     for (const place of PLACES) {
       await show(place);
       const { nodes } = await page.send('Accessibility.getFullAXTree');
@@ -117,7 +125,7 @@ describe('page', { timeout: 600_000 }, () => {
     }
   });
 
-  test('text has a contrast of at least 4.5 in light and in dark', async () => {
+  step('text has a contrast of at least 4.5 in light and in dark', async () => {
     for (const dark of [false, true]) {
       await page.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' }] });
       await show('chat');
@@ -127,7 +135,7 @@ describe('page', { timeout: 600_000 }, () => {
     }
   });
 
-  test('keys: g then h shows the history, ? the list of keys, Ctrl-K finds a place', async () => {
+  step('keys: g then h shows the history, ? the list of keys, Ctrl-K finds a place', async () => {
     await show('inbox');
     await page.evaluate(() => document.querySelector('main').focus());
     await page.press('g');
@@ -142,7 +150,7 @@ describe('page', { timeout: 600_000 }, () => {
     await page.find('heading', 'Doctor');
   });
 
-  test('two tabs agree', async () => {
+  step('two tabs agree', async () => {
     await show('chat');
     await page.find('heading', 'What should the agent do?');
     await page.type('combobox', 'Message', 'read README.md');
@@ -165,31 +173,48 @@ describe('page', { timeout: 600_000 }, () => {
     assert.equal(await other.evaluate(texts), await page.evaluate(texts));
   });
 
-  test('10,000 calls scroll while text streams, and the longest task of a frame is printed (32 ms is the budget)', async () => {
+  step('10,000 calls scroll while text streams: few rows are in the document, and no task is long', async () => {
     await page.send('Accessibility.disable');
     await page.evaluate(manyCalls, 10_000);
     await page.evaluate(scrollWhileStreaming, 30);
-    // Other programs on a busy machine empty the caches of the processor; in one of three rounds they do not.
+    const reference = (await browser.taskTimes(() => page.evaluate(referenceTasks, 10)))[0];
+    // Other programs on a busy machine empty the caches of the processor; in one of three rounds they may not.
     let times = [Infinity];
-    for (let round = 0; round < 3 && times[0] >= 32; round += 1) {
-      times = await browser.taskTimes(() => page.evaluate(scrollWhileStreaming, 200));
+    let rows = 0;
+    for (let round = 0; round < 3 && times[0] >= FRAME; round += 1) {
+      const next = await browser.taskTimes(async () => {
+        rows = Math.max(rows, await page.evaluate(scrollWhileStreaming, 200));
+      });
+      assert.ok(next.length > 200, `only ${next.length} tasks were seen`);
+      if (next[0] < times[0]) times = next;
     }
     await page.send('Accessibility.enable');
-    const rows = await page.evaluate(() => document.querySelectorAll('.virtual-row').length);
-    assert.ok(rows < 200, `${rows} rows`);
-    assert.ok(times.length > 50, `only ${times.length} tasks were seen`);
-    if (process.env.HAFT_SHOW_TIMES) console.log(times.slice(0, 20).join(' '));
-    console.log(`the longest tasks took ${times.slice(0, 5)} ms; the budget is 32 ms`);
-    // Ten times the budget is a fault on any machine.
-    assert.ok(times[0] < 320, `the longest tasks took ${times.slice(0, 5)} ms`);
+    const longest = times.slice(0, 5).map((time) => time.toFixed(1));
+    console.log(`longest tasks of a frame: ${longest} ms (budget: ${FRAME} ms); reference: ${reference.toFixed(1)} ms`);
+    assert.ok(rows > 10 && rows < 200, `${rows} rows`);
+    // Milliseconds of a shared machine are printed only; a list that drew all of its rows would take a hundred times as long.
+    assert.ok(times[0] < MOST_REFERENCES * reference, `the longest tasks took ${longest} ms, the reference ${reference} ms`);
   });
 
-  test('a restart of the server is shown, and survived', async () => {
+  step('a restart of the server is shown, and survived without signing in again', async () => {
+    await show('chat');
+    await page.type('combobox', 'Message', 'read README.md');
+    await page.press('Enter');
+    await page.until('end of the turn', () => document.querySelector('.tools-line') !== null);
+    const address = new URL(server.url).host;
     await server.stop();
-    await page.until(
-      'word on the connection',
-      () => document.querySelector('.live').textContent.includes('reconnecting') || document.querySelector('input[type=password]'),
+    await page.until('word on the connection', () => document.querySelector('.live').textContent.includes('reconnecting'));
+    await server.run(['--listen', address]);
+    await page.until('live page', () => document.querySelector('.live').textContent.includes('live'));
+    await page.type('combobox', 'Message', 'what time is it?');
+    await page.press('Enter');
+    await page.until('second turn', () => document.querySelector('.message.assistant:nth-last-child(2)')?.textContent.includes('time'));
+    // Nothing is lost or there twice.
+    const seen = await page.evaluate(() =>
+      [...document.querySelectorAll('.message.user .bubble, .call-line .tool')].map((each) => each.textContent),
     );
+    assert.deepEqual(seen, ['read README.md', 'read_file', 'what time is it?', 'get_current_time']);
+    assert.deepEqual(page.errors, []);
   });
 });
 
@@ -257,18 +282,39 @@ async function manyCalls(count) {
   list.scrollTop = list.scrollHeight / 2;
 }
 
-/** Scrolls while text arrives, frame by frame. Runs in the page. */
+/** Scrolls while text arrives, frame by frame; returns how many rows were in the document at most. Runs in the page. */
 async function scrollWhileStreaming(count) {
   const { store } = await import('/store.js');
   const list = document.querySelector('haft-list');
   const id = location.hash.split('/').at(-1);
   const transcript = store.transcripts.get(id);
+  let most = 0;
   for (let number = 0; number < count; number += 1) {
     const change = transcript.apply('text', { item: 'growing', delta: 'word ', blocks: [[0, `<p>${'word '.repeat(number)}</p>`]] }, 0);
     store.tell(`items:${id}`, { name: 'text', ...change });
     list.scrollTop += 400;
     await new Promise((done) => {
       requestAnimationFrame(() => setTimeout(done));
+    });
+    most = Math.max(most, document.querySelectorAll('.virtual-row').length);
+  }
+  return most;
+}
+
+/** Tasks of the same kind whose size is known: each builds and lays out 400 plain rows. Runs in the page. */
+async function referenceTasks(count) {
+  for (let number = 0; number < count; number += 1) {
+    const box = document.createElement('div');
+    for (let row = 0; row < 400; row += 1) {
+      const line = document.createElement('div');
+      line.append(`src/file_${row}.rs`);
+      box.append(line);
+    }
+    document.body.append(box);
+    box.getBoundingClientRect();
+    box.remove();
+    await new Promise((done) => {
+      setTimeout(done);
     });
   }
 }

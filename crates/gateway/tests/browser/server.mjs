@@ -1,12 +1,19 @@
 // `haft serve` in a workspace and a home of its own.
 
-import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { end, spawnOwned } from './owned.mjs';
 
 const START_TIME = 60_000;
+const STOP_TIME = 15_000;
+
+function haftProgram() {
+  const program = process.env.HAFT_TEST_BINARY;
+  if (!program) throw new Error('HAFT_TEST_BINARY names no program: run this through cargo test, or set it');
+  return program;
+}
 
 export class HaftServer {
   /** `files` of the workspace by name, `config` of the user as TOML. */
@@ -30,9 +37,7 @@ export class HaftServer {
     writeFileSync(path, content);
   }
 
-  async run(flags) {
-    const program = process.env.HAFT_TEST_BINARY;
-    if (!program) throw new Error('HAFT_TEST_BINARY names no program: run this through cargo test, or set it');
+  #options() {
     const env = {
       PATH: process.env.PATH,
       HOME: join(this.root, 'home'),
@@ -42,7 +47,27 @@ export class HaftServer {
       LANG: 'C.UTF-8',
       NO_COLOR: '1',
     };
-    this.child = spawn(program, ['serve', ...flags], { cwd: this.workspace, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    return { cwd: this.workspace, env, stdio: ['ignore', 'pipe', 'pipe'], signal: 'INT' };
+  }
+
+  /** Runs a command of the same user in the same workspace. */
+  async haft(values) {
+    const child = spawnOwned(haftProgram(), values, this.#options());
+    let output = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (bytes) => {
+        output += bytes;
+      });
+    const timer = setTimeout(() => child.kill('SIGKILL'), START_TIME);
+    const code = await new Promise((resolve) => {
+      child.once('close', resolve);
+    });
+    clearTimeout(timer);
+    if (code !== 0) throw new Error(`haft ${values.join(' ')} ended with ${code}: ${output}`);
+  }
+
+  async run(flags) {
+    this.child = spawnOwned(haftProgram(), ['serve', ...flags], this.#options());
     this.output = '';
     this.link = await new Promise((resolve, reject) => {
       const timer = setTimeout(() => reject(new Error(`no link in ${START_TIME / 1000} s: ${this.output}`)), START_TIME);
@@ -66,14 +91,7 @@ export class HaftServer {
 
   /** Ends the server as Ctrl-C does. */
   async stop() {
-    if (!this.child || this.child.exitCode !== null || this.child.signalCode !== null) return;
-    const ended = new Promise((resolve) => {
-      this.child.once('exit', resolve);
-    });
-    this.child.kill('SIGINT');
-    const timer = setTimeout(() => this.child.kill('SIGKILL'), 15_000);
-    await ended;
-    clearTimeout(timer);
+    if (this.child) await end(this.child, () => this.child.kill('SIGINT'), STOP_TIME);
   }
 
   async close() {

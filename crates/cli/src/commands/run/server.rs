@@ -115,10 +115,10 @@ impl ServerClient {
                 Failure::failed("not_found", "no server runs for this user").help("`haft serve` starts one; --server URL names another")
             );
         }
-        let is_here = ["http://127.0.0.1:", "http://localhost:", "http://[::1]:"].iter().any(|start| url.starts_with(start));
-        if !is_here {
+        let is_safe = ["https://", "http://127.0.0.1:", "http://localhost:", "http://[::1]:"].iter().any(|start| url.starts_with(start));
+        if !is_safe {
             return Err(Failure::usage(format!("'{}' is no server of this machine", display::escape_line(&url)))
-                .help("a token is not sent to other machines without encryption; use a tunnel such as `ssh -L`"));
+                .help("a token is not sent to other machines without encryption; use https, or a tunnel such as `ssh -L`"));
         }
         let of_file = known["token"].as_str().filter(|_| known["url"] == url.as_str()).map(str::to_owned);
         let token = std::env::var(TOKEN).ok().or(of_file);

@@ -6,12 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use haft_contract::{BoxFuture, ToolResult};
-use haft_gateway::{AgentChange, GatewayBackend, QuarantineRequest, Saving, ToolRequest, UndoRequest};
+use haft_gateway::{
+    AgentChange, ChangeDecision, ChangeRequest, GatewayBackend, KeyEdit, QuarantineRequest, Saving, ToolRequest, UndoRequest,
+};
 use haft_store::{CallLog, SessionStore};
 use haft_tui::chat::{ChatBackend, ChatOptions};
 use serde_json::{Value, json};
 
-use super::{agents, machine, tools, undo};
+use super::{agents, changes, machine, settings, tools, undo};
 use crate::arguments::{CallerArgs, Common};
 use crate::commands::chat::Backend;
 use crate::failure::Failure;
@@ -83,7 +85,7 @@ impl ServeBackend {
         Ok(json!({
             "workspace": wire.settings.workspace.to_string_lossy(), "agent": wire.settings.agent, "agents": wire.agents(),
             "model": format!("{}/{}", model.provider, model.name), "model_reason": chosen.reason, "access": session.access(),
-            "started": started,
+            "ask": wire.settings.config.ask, "started": started,
         }))
     }
 }
@@ -137,6 +139,10 @@ impl GatewayBackend for ServeBackend {
         agents::edit(self, name, change, saving)
     }
 
+    fn edit_settings(&self, edits: &[KeyEdit], saving: Saving) -> Result<Value, Failure> {
+        settings::edit(self, edits, saving)
+    }
+
     fn settings(&self) -> Result<Value, Failure> {
         machine::settings(self)
     }
@@ -155,6 +161,14 @@ impl GatewayBackend for ServeBackend {
 
     fn quarantine(&self, request: QuarantineRequest<'_>) -> Result<Value, Failure> {
         machine::quarantine(request)
+    }
+
+    fn changes<'a>(&'a self, request: ChangeRequest<'a>) -> BoxFuture<'a, Result<Value, Failure>> {
+        Box::pin(changes::answer(self, request))
+    }
+
+    fn decide_changes<'a>(&'a self, decision: &'a ChangeDecision, call_id: &'a str) -> BoxFuture<'a, Result<Option<ToolResult>, Failure>> {
+        Box::pin(changes::decide(self, decision, call_id))
     }
 
     fn jobs(&self) -> BoxFuture<'_, Result<Value, Failure>> {

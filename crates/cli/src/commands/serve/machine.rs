@@ -68,13 +68,18 @@ pub(super) fn quarantine(request: QuarantineRequest<'_>) -> Result<Value, Failur
     }
 }
 
-/// A session that sees the jobs of every session of the workspace.
-async fn job_session(backend: &ServeBackend) -> Result<CallSetup, Failure> {
+/// A session of the user in the workspace.
+pub(super) fn workspace_session(backend: &ServeBackend) -> Result<CallSetup, Failure> {
     let wire = backend.wire_of(None)?;
     let store = Arc::clone(&backend.served.store);
     let (jobs, services) = (wire.recorded_jobs(&store), haft_contract::ports::Services::default());
-    let setup = wire.calling(&wire.settings.workspace, store, jobs, UserPrompts::Never, &CallerArgs::default(), services)?;
-    let scope = JobScope::Workspace(wire.settings.workspace.clone());
+    wire.calling(&wire.settings.workspace, store, jobs, UserPrompts::Never, &CallerArgs::default(), services)
+}
+
+/// The same, which sees the jobs of every session of the workspace.
+async fn job_session(backend: &ServeBackend) -> Result<CallSetup, Failure> {
+    let setup = workspace_session(backend)?;
+    let scope = JobScope::Workspace(backend.wire_of(None)?.settings.workspace.clone());
     setup.session.host().processes().adopt(setup.session.id(), scope).await?;
     Ok(setup)
 }

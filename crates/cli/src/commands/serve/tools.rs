@@ -6,7 +6,7 @@ use std::sync::Arc;
 use haft_agent::NullMeter;
 use haft_contract::{Arguments, ToolCall, ToolResult, ToolSource};
 use haft_gateway::ToolRequest;
-use haft_policy::{Policy, STEPS};
+use haft_policy::{Policy, STEPS, ToolMatcher};
 use haft_provider::schema::project;
 use serde_json::{Value, json};
 
@@ -20,9 +20,9 @@ use crate::wire::{self, JobSettings, UserPrompts, Wire, models};
 /// Every tool, offered or not.
 pub(super) fn list(backend: &ServeBackend, agent: Option<&str>) -> Result<Value, Failure> {
     let wire = backend.wire_of(agent)?;
-    let agents = offers(&wire)?;
+    let (agents, allowed) = (offers(&wire)?, invoke_allowed(&wire));
     let listed = all(&wire, &wire.settings.agent)?;
-    Ok(listed.iter().map(|tool| to_json(tool, &agents)).collect())
+    Ok(listed.iter().map(|tool| to_json(tool, &agents, &allowed)).collect())
 }
 
 pub(super) fn one(backend: &ServeBackend, request: &ToolRequest) -> Result<Value, Failure> {
@@ -30,7 +30,7 @@ pub(super) fn one(backend: &ServeBackend, request: &ToolRequest) -> Result<Value
     let name = find(&wire, &request.tool)?.name().to_owned();
     let listed = all(&wire, &wire.settings.agent)?.into_iter().find(|tool| tool.definition().name == name);
     let Some(tool) = listed else { return Err(Failure::failed("tool_not_found", format!("there is no tool '{name}'"))) };
-    let mut value = to_json(&tool, &offers(&wire)?);
+    let mut value = to_json(&tool, &offers(&wire)?, &invoke_allowed(&wire));
     if let Some(provider) = &request.provider {
         value["projected"] = projected(&wire, provider, &tool)?;
     }
@@ -65,13 +65,19 @@ fn offers(wire: &Wire) -> Result<BTreeMap<String, Vec<String>>, Failure> {
     Ok(offers)
 }
 
-fn to_json(tool: &ListedTool, offers: &BTreeMap<String, Vec<String>>) -> Value {
+/// The tools that the user lets requests call although the gateway refuses them by default.
+fn invoke_allowed(wire: &Wire) -> ToolMatcher {
+    ToolMatcher::new(&wire.settings.config.invoke_allow, &wire.settings.tool_groups(), wire.policy.vocabulary())
+}
+
+fn to_json(tool: &ListedTool, offers: &BTreeMap<String, Vec<String>>, allowed: &ToolMatcher) -> Value {
     let (mut value, definition) = (tool.to_json(true), tool.definition());
     value["canonical"] = json!(definition.name);
     value["offered"] = value["available"].take();
     value["timeout_s"] = json!(definition.timeout.as_secs());
     value["offered_to"] = json!(offers.get(&*definition.name).cloned().unwrap_or_default());
     value["source"] = json!(source(tool.entry.source()));
+    value["invoke_allowed"] = json!(allowed.matches(&tool.entry.candidate()));
     value
 }
 

@@ -1,7 +1,6 @@
 //! Attacks on the gateway: other sites, wrong tokens, hostile bodies and texts, slow and many readers.
 
-use std::io::Write;
-use std::net::TcpStream;
+use std::io::Read;
 
 use serde_json::{Value, json};
 
@@ -76,6 +75,15 @@ fn e05_tools_that_start_or_send_cannot_be_invoked_by_any_name() {
         assert!([403, 404].contains(&answer.status), "{name}: {} {}", answer.status, answer.body);
     }
     assert!(!world.file("owned").exists());
+    // What the user allows is called, by any name, and nothing else of the list.
+    world.configure("access = \"full-access\"\ngateway.invoke_allow = [\"bash\"]\n");
+    let allowing = Served::start(&world);
+    let allowed = allowing.page();
+    let ran = allowed.post("/api/tools/exec/invoke", &json!({ "arguments": { "command": "echo ran" } })).json();
+    assert_eq!((&ran["state"], &ran["result"]), (&json!("success"), &json!("ran")), "{ran:#}");
+    assert_eq!(allowed.post("/api/tools/repl/invoke", &json!({ "arguments": {} })).status, 403);
+    assert_eq!((&allowed.read("/api/tools/exec")["invocable"], &page.read("/api/tools/exec")["invocable"]), (&json!(true), &json!(false)));
+    drop(allowing);
     // The ordinary neighbour, and the same request twice.
     let read = page.post("/api/tools/read_file/invoke", &json!({ "arguments": { "path": "a.txt" }, "request": "r1" })).json();
     assert_eq!((&read["state"], &read["result"]), (&json!("success"), &json!("hello\n")), "{read:#}");
@@ -196,24 +204,54 @@ fn thousand_streams_cost_little_and_one_that_never_reads_stops_nobody() {
     world.write("a.txt", "x".repeat(20_000));
     let served = Served::start(&world);
     let page = served.page();
-    let cookie = page.clone();
     let mut limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
     limit.current = limit.maximum;
     rustix::process::setrlimit(rustix::process::Resource::Nofile, limit).ok();
     let before = memory(served.pid());
-    let mut streams: Vec<_> = (0..1_000).map(|_| cookie.events("")).collect();
+    let mut streams: Vec<_> = (0..1_000).map(|_| page.events("")).collect();
     let grown = memory(served.pid()).saturating_sub(before);
     // One more that never reads.
-    let mut silent = TcpStream::connect(&served.address).unwrap();
-    write!(silent, "GET /api/events HTTP/1.1\r\nhost: {}\r\n\r\n", served.address).unwrap();
+    let silent = page.connect("GET", "/api/events", b"");
     let session = page.create();
     page.turn(&session, "read a.txt");
     for stream in &mut streams {
         stream.until(|name, data| name == "item" && data["item"]["type"] == "turn_end");
     }
+    drop(silent);
     // A debug build takes about 64 KB for each.
     assert!(grown < 100_000, "1,000 streams took {grown} KB");
 }
+
+#[test]
+fn reader_that_never_reads_is_dropped_and_memory_stays_bounded() {
+    let world = World::new();
+    let served = Served::start(&world);
+    let page = served.page();
+    let mut silent = page.connect("GET", "/api/events", b"");
+    rustix::net::sockopt::set_socket_recv_buffer_size(&silent, 65_536).unwrap();
+    // More than the log of events and the buffers of the connection take together: each line break is two bytes of an event.
+    let long = format!("a{}b", "\n".repeat(1_000_000));
+    let mut most = 0;
+    for _ in 0..ENOUGH {
+        let sent = page.post(&format!("/api/sessions/{}/messages", page.create()), &json!({ "text": long }));
+        assert_eq!(sent.status, 202, "{}", sent.body);
+        most = most.max(memory(served.pid()));
+    }
+    let newest = page.read("/api/me")["seq"].as_u64().unwrap();
+    let mut bytes = Vec::new();
+    silent.read_to_end(&mut bytes).unwrap();
+    let text = String::from_utf8_lossy(&bytes);
+    assert!(text.starts_with("HTTP/1.1 200") && text.contains("event: hello"), "{}", &text[..text.len().min(300)]);
+    let last = text.lines().filter_map(|line| line.strip_prefix("id: ")?.parse::<u64>().ok()).next_back().unwrap();
+    assert!(last < newest, "it got all {newest} events although it read nothing");
+    // It learns on its next connection that it has to load everything again.
+    let mut again = page.events(&format!("?after={last}"));
+    assert_eq!(again.next().map(|(name, _)| name).as_deref(), Some("reset"));
+    assert!(most < 400_000, "the server took {most} KB");
+}
+
+/// Messages of two megabytes.
+const ENOUGH: usize = 14;
 
 /// Resident memory of a process in KB.
 fn memory(pid: u32) -> u64 {

@@ -25,7 +25,10 @@ impl Served {
     }
 
     pub(crate) fn start_with(world: &World, words: &[&str]) -> Self {
-        let mut command = world.command(&["serve", "--listen", "127.0.0.1:0", "--json"]);
+        let mut command = world.command(&["serve", "--json"]);
+        if !words.contains(&"--listen") {
+            command.args(["--listen", "127.0.0.1:0"]);
+        }
         command.args(words).env("HAFT_LOCAL_MODELS", "").stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let mut line = String::new();
@@ -151,7 +154,8 @@ impl PageClient {
         HttpAnswer { status, head: head.to_owned(), body: body.to_owned() }
     }
 
-    fn connect(&self, method: &str, path: &str, body: &[u8]) -> TcpStream {
+    /// Sends a request, and reads nothing of the answer.
+    pub(crate) fn connect(&self, method: &str, path: &str, body: &[u8]) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         let has = |name: &str| self.headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));

@@ -128,3 +128,56 @@ fn settings_policy_and_the_rest_answer() {
         }
     }
 }
+
+#[test]
+fn advice_on_a_refusal_is_carried_out_and_holds_from_the_next_message() {
+    let world = World::with_config("# mine\nrules.deny = ['write(notes.txt)'] # for now\n");
+    let served = Served::start(&world);
+    let page = served.page();
+    let session = page.create();
+    let events = page.turn(&session, "write \"hello\" to notes.txt");
+    let denied = events.iter().filter(|(name, _)| name == "call").map(|(_, data)| &data["call"]).find(|call| call["state"] == "denied");
+    let denied = denied.unwrap_or_else(|| panic!("{events:#?}"));
+    let edits = json!({ "edits": denied["advice"]["edits"] });
+    assert_eq!(edits["edits"][0]["edit"], "remove", "{denied:#}");
+    let preview = page.post("/api/settings/preview", &edits).json();
+    assert_eq!((&preview["changed"], &preview["written"]), (&json!(true), &json!(false)), "{preview:#}");
+    assert!(preview["diff_html"].as_str().unwrap().contains("notes.txt"), "{preview:#}");
+    let file = || std::fs::read_to_string(world.path("config/haft/config.toml")).unwrap();
+    assert!(file().contains("write(notes.txt)"), "a look changes nothing");
+    // Only an admin saves.
+    let minted = page.post("/api/tokens", &json!({ "scopes": ["view", "chat", "approve"] })).json();
+    let other = served.stranger().bearer(minted["token"].as_str().unwrap());
+    assert_eq!(other.send("PUT", "/api/settings", edits.to_string().as_bytes()).status, 403);
+    let saved = page.send("PUT", "/api/settings", edits.to_string().as_bytes());
+    assert_eq!((saved.status, &saved.json()["written"]), (200, &json!(true)), "{}", saved.body);
+    assert_eq!(file(), "# mine\nrules.deny = [] # for now\n");
+    page.turn(&session, "write \"hello\" to notes.txt");
+    assert_eq!(world.read("notes.txt"), "hello", "the same session has the new settings");
+}
+
+#[test]
+fn page_cannot_change_what_runs_or_break_the_file() {
+    let world = World::with_config("# mine\n");
+    let served = Served::start(&world);
+    let page = served.page();
+    for edits in [
+        json!([{ "edit": "set", "key": "gateway.invoke_allow", "value": ["exec"] }]),
+        json!([{ "edit": "add", "key": "gateway.invoke_allow", "entry": "exec" }]),
+        json!([{ "edit": "set", "key": "mcp.servers.x.command", "value": "/bin/sh" }]),
+        json!([{ "edit": "set", "key": "ask", "value": "changes" }, { "edit": "set", "key": "exec.host", "value": "host" }]),
+        json!([{ "edit": "set", "key": "ask", "value": "sometimes" }]),
+        json!([{ "edit": "set", "key": "ask", "value": 1 }]),
+        json!([{ "edit": "add", "key": "rules.allow", "entry": "no rule(" }]),
+        json!([{ "edit": "set", "key": "tools.unknown", "value": "x" }]),
+        json!([{ "edit": "by hand", "what": "x" }]),
+    ] {
+        let refused = page.send("PUT", "/api/settings", json!({ "edits": edits }).to_string().as_bytes());
+        assert_eq!(refused.status, 400, "{edits}: {}", refused.body);
+    }
+    let file = || std::fs::read_to_string(world.path("config/haft/config.toml")).unwrap();
+    assert_eq!(file(), "# mine\n");
+    let saved = page.send("PUT", "/api/settings", br#"{"edits":[{"edit":"set","key":"ask","value":"changes"}]}"#);
+    assert_eq!((saved.status, file()), (200, "ask = \"changes\"\n# mine\n".to_owned()), "{}", saved.body);
+    assert_eq!(page.read("/api/me")["ask"], "changes");
+}
