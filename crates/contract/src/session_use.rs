@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::capability::{alive, unplanned};
 use crate::ports::{SessionDirectory, SubAgents};
 use crate::{
-    AgentType, ErrorKind, KnownAgent, SessionDelivery, SessionPage, SessionQuery, SessionState, SessionSummary, StartedAgent,
+    AgentType, ErrorKind, KnownAgent, ModelChange, SessionDelivery, SessionPage, SessionQuery, SessionState, SessionSummary, StartedAgent,
     SubAgentRequest, SubAgentStatus, ToolContext, ToolError,
 };
 
@@ -93,6 +93,8 @@ pub struct SessionUse<'a> {
 impl<'a> SessionUse<'a> {
     /// The channel a plan names for messages to other conversations.
     pub const CHANNEL: &'static str = "session";
+    /// The key a plan names for a change of the model of a conversation.
+    pub const MODEL: &'static str = "model";
 
     fn port(self) -> Result<&'a Arc<dyn SessionDirectory>, ToolError> {
         alive(self.cx)?;
@@ -116,6 +118,13 @@ impl<'a> SessionUse<'a> {
     /// The state of a conversation; of the current one, if none is named.
     pub async fn status(&self, session: Option<&str>) -> Result<SessionState, ToolError> {
         self.readable()?.status(session).await
+    }
+    /// Gives a conversation another model, as planned with [`MODEL`](Self::MODEL).
+    pub async fn set_model(&self, session: Option<&str>, model: &str) -> Result<ModelChange, ToolError> {
+        if !self.cx.plan().permits_configure(Self::MODEL) {
+            return Err(unplanned("change", "the model"));
+        }
+        self.readable()?.set_model(session, model).await
     }
     /// Sends a planned message, and waits for the answer.
     pub async fn send(&self, to: &str, message: &str, wait: Duration) -> Result<SessionDelivery, ToolError> {

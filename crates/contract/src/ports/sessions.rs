@@ -138,6 +138,17 @@ pub enum SessionDelivery {
     },
 }
 
+/// Another model for a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelChange {
+    /// The session.
+    pub id: String,
+    /// The model, as `provider/model`.
+    pub model: String,
+    /// When it answers, in words.
+    pub when: &'static str,
+}
+
 /// The conversations that a conversation sees.
 pub trait SessionDirectory: Send + Sync {
     /// Lists conversations, the one updated last first.
@@ -146,6 +157,8 @@ pub trait SessionDirectory: Send + Sync {
     fn history<'a>(&'a self, session: &'a str, limit: usize, with_tools: bool) -> BoxFuture<'a, Result<SessionPage, ToolError>>;
     /// The state of a conversation; of the current one, if none is named.
     fn status<'a>(&'a self, session: Option<&'a str>) -> BoxFuture<'a, Result<SessionState, ToolError>>;
+    /// Gives a conversation another model, as `provider/model`, or with `default` the configured one; the current one, if none is named.
+    fn set_model<'a>(&'a self, session: Option<&'a str>, model: &'a str) -> BoxFuture<'a, Result<ModelChange, ToolError>>;
     /// Sends a message to a conversation by its id or label, and waits for the answer of its agent.
     fn send<'a>(&'a self, to: &'a str, message: &'a str, wait: Duration) -> BoxFuture<'a, Result<SessionDelivery, ToolError>>;
 }
