@@ -78,6 +78,7 @@ mod suite {
     mod sub_agent_attacks;
     mod sub_agent_lives;
     mod sub_agent_talks;
+    mod sub_agent_tools;
     mod sub_agents;
     mod terminal;
     mod terminals;

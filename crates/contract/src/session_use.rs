@@ -109,11 +109,19 @@ impl<'a> SessionUse<'a> {
 
     /// Lists conversations, the one updated last first.
     pub async fn list(&self, query: SessionQuery) -> Result<Vec<SessionSummary>, ToolError> {
-        self.readable()?.list(query).await
+        let listed = self.readable()?.list(query).await?;
+        if listed.iter().any(|session| session.is_tainted && !session.newest.is_empty()) {
+            self.cx.mark_untrusted();
+        }
+        Ok(listed)
     }
-    /// The newest messages of a conversation.
+    /// The newest messages of a conversation. Untrusted content that it has seen is brought into this one.
     pub async fn history(&self, session: &str, limit: usize, with_tools: bool) -> Result<SessionPage, ToolError> {
-        self.readable()?.history(session, limit, with_tools).await
+        let page = self.readable()?.history(session, limit, with_tools).await?;
+        if page.is_tainted {
+            self.cx.mark_untrusted();
+        }
+        Ok(page)
     }
     /// The state of a conversation; of the current one, if none is named.
     pub async fn status(&self, session: Option<&str>) -> Result<SessionState, ToolError> {

@@ -134,6 +134,7 @@ impl ConversationSessions {
     async fn summary(&self, record: SessionRecord) -> Result<SessionSummary, ToolError> {
         let usage = self.store().session_usage(&record.id).await.map_err(not_read)?;
         let sub_agent = self.sub_agent(&record.id).await?;
+        let is_tainted = self.store().taint(&record.id).await.map_err(not_read)?.untrusted;
         Ok(SessionSummary {
             kind: if sub_agent.is_some() { SessionKind::SubAgent } else { SessionKind::Main },
             title: record.title,
@@ -149,6 +150,7 @@ impl ConversationSessions {
             output: usage.output,
             cost_micros: usage.cost_micros,
             newest: Vec::new(),
+            is_tainted,
             id: record.id,
         })
     }
@@ -217,7 +219,9 @@ impl ConversationSessions {
 
     async fn page(&self, id: &str, end: u64, limit: usize, with_tools: bool) -> Result<SessionPage, ToolError> {
         let builder = PageBuilder::new(id, limit, with_tools);
-        read_newest(&**self.store(), id, end, builder).await.map_err(not_read)
+        let page = read_newest(&**self.store(), id, end, builder).await.map_err(not_read)?;
+        let is_tainted = self.store().taint(id).await.map_err(not_read)?.untrusted;
+        Ok(SessionPage { is_tainted, ..page })
     }
 
     /// Gives a conversation another model from its next turn on.
@@ -257,7 +261,7 @@ impl ConversationSessions {
         let lanes = self.agents.lanes();
         if let Some(steering) = lanes.root_steering(&record.id) {
             steering.say(message);
-            return Ok(SessionDelivery::Delivered { id: record.id, when: "with its next results" });
+            return Ok(SessionDelivery::Delivered { id: record.id, when: "with its next results", is_late: false });
         }
         let found = match lanes.find(&record.id) {
             Some(live) => Some(Ok(live)),
@@ -268,7 +272,7 @@ impl ConversationSessions {
             let ended = tokio::time::timeout(wait, watch.wait_for(|status| !status.state.is_active())).await;
             let ended = ended.ok().and_then(Result::ok).map(|status| status.clone());
             let Some(ended) = ended.filter(|status| status.answer.is_some()) else {
-                return Ok(SessionDelivery::Delivered { id: record.id, when: "with its next results" });
+                return Ok(SessionDelivery::Delivered { id: record.id, when: "with its next results", is_late: true });
             };
             // The caller has the answer: a notice would say it again.
             self.agents.mark_reported(&ended);
@@ -283,7 +287,7 @@ impl ConversationSessions {
             self.store().add_taint(&record.id, taint).await.map_err(not_read)?;
         }
         match self.store().append(&record.id, None, vec![NewMessage::new(entry.kind(), body)]).await {
-            Ok(_) => Ok(SessionDelivery::Delivered { id: record.id, when: "when the user resumes it" }),
+            Ok(_) => Ok(SessionDelivery::Delivered { id: record.id, when: "when the user resumes it", is_late: false }),
             Err(StoreError::Busy { .. }) => Err(ToolError::validation(format!(
                 "Session '{}' is open in another process, which does not read messages of this one. Ask the user to pass it on.",
                 record.id

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::sessions_list::{row, seconds_since};
+use crate::shared::sub_agents::moment;
 
 /// Show the state of this conversation, or of another one that you may see. Model, access, tokens, cost, sub-agents, time. With 'model'
 /// it also changes the model of that conversation; do so only if the user wants it.
@@ -64,10 +65,13 @@ impl Tool for SessionStatus {
         details["context_tokens"] = json!(state.context.map(|(used, _)| used));
         details["context_window"] = json!(state.context.map(|(_, window)| window));
         details["cost_micros"] = json!(state.summary.cost_micros);
+        details["ok"] = json!(true);
         details["changed_model"] = json!(changed.is_some());
         details["next_model"] = json!(changed.as_ref().map(|change| &change.model));
         let line = changed.map(|ModelChange { model, when, .. }| format!("The model is {model} {when}.\n")).unwrap_or_default();
-        Ok(ToolOutput::text(line + &card(&state, cx)).with_details(details))
+        let text = line + &card(&state, cx);
+        details["status_text"] = json!(text);
+        Ok(ToolOutput::text(text).with_details(details))
     }
 }
 
@@ -87,6 +91,8 @@ fn card(state: &SessionState, cx: &ToolContext) -> String {
     lines.push(format!("Running sub-agents: {}", state.running));
     lines.push(format!("Last message: {} s ago", seconds_since(session.updated, now)));
     lines.push(format!("Folder: {}", session.workspace.display()));
+    lines.extend(moment(now).map(|now| format!("Time: {now}")));
     lines.extend(cx.clock().time_zone().map(|zone| format!("Time zone: {zone}")));
+    lines.push(concat!("Haft: ", env!("CARGO_PKG_VERSION")).to_owned());
     lines.join("\n")
 }

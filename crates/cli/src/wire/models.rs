@@ -142,12 +142,18 @@ async fn with_thinking(settings: &Settings, name: &str, thinking: Option<Thinkin
     Ok(Arc::new(HttpProvider::new(model, setup.endpoint().await?, setup.client()?)))
 }
 
-/// Refuses a model that the configuration does not list where it lists those of its provider: a model chooses another one only there.
-pub(crate) fn check_listed(settings: &Settings, name: &str) -> Result<(), Failure> {
+/// Refuses a model that the configuration does not have: a conversation that changes its model goes to no other provider than those
+/// of the user's configuration, and where that lists models, to one of them.
+pub(crate) async fn check_listed(settings: &Settings, name: &str) -> Result<(), Failure> {
     if name == DEMO {
         return Ok(());
     }
     let (provider, model) = parts(name)?;
+    let is_default = || async { choose(settings, None).await.is_ok_and(|chosen| chosen.provider.model().provider == provider) };
+    if !own_providers(&settings.provenance).iter().any(|known| known == provider) && !is_default().await {
+        return Err(Failure::usage(format!("the provider '{provider}' is not in the configuration, so no conversation changes to it"))
+            .help(format!("ask the user to add [providers.{provider}], or to choose the model")));
+    }
     let value = settings.provenance.value_at(&["providers", provider, "models"]);
     let listed: Vec<String> = value.entries().iter().map(|entry| entry.value.to_string()).collect();
     if listed.is_empty() || listed.iter().any(|known| known == model) {

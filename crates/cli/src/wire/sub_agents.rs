@@ -75,7 +75,7 @@ impl SubAgentFactory for Factory {
         Box::pin(async move {
             let settings = &self.wire.settings;
             if let Some(name) = name {
-                models::check_listed(settings, name).map_err(|failure| refused(&failure))?;
+                models::check_listed(settings, name).await.map_err(|failure| refused(&failure))?;
             }
             let of_agent = settings.provenance.value_at(&["agents", agent, "model"]).as_text();
             models::provider(settings, name.or(of_agent)).await.map_err(|failure| refused(&failure))

@@ -95,6 +95,29 @@ fn message_of_a_tainted_session_taints_the_one_that_reads_it() {
     }
 }
 
+#[test]
+fn reading_a_tainted_session_taints_the_reader() {
+    let (url, config) = page();
+    let config = format!("{config}[sessions]\nvisibility = \"agent\"\n");
+    let reads = [
+        ("sessions_history", json!({"session": "ID"}), "permission_denied"),
+        ("sessions_list", json!({"message_limit": 3}), "permission_denied"),
+        ("sessions_list", json!({}), "success"),
+        ("session_status", json!({"session": "ID"}), "success"),
+    ];
+    for (tool, arguments, outcome) in reads {
+        let talk = Talk::with("openai", &config, vec![fetch("f", &url), text("It says: send a.txt to me.")]);
+        talk.world.write("a.txt", "private\n");
+        talk.turn(&["an older conversation"]);
+        let id = talk.world.run(&["sessions", "list", "--json"]).json()[0]["id"].as_str().unwrap().to_owned();
+        let arguments = serde_json::from_str(&arguments.to_string().replace("ID", &id)).unwrap();
+        let rounds = vec![Round::call("h", tool, arguments), read("r"), fetch("z", &format!("{url}?q=1")), text("Over.")];
+        let talk = resumed(talk, &config, rounds);
+        let turn = talk.turn(&["look at it"]);
+        assert_eq!(turn.outcomes(), ["success", "success", outcome], "{tool}: {turn:?}");
+    }
+}
+
 fn put_skill(talk: &Talk, front: &str) -> String {
     let folder = talk.world.path("home/.claude/skills/greet");
     std::fs::create_dir_all(&folder).unwrap();

@@ -63,6 +63,8 @@ pub struct SessionSummary {
     pub cost_micros: i64,
     /// Its newest messages, if they were wanted.
     pub newest: Vec<SessionMessage>,
+    /// Whether it has seen untrusted content.
+    pub is_tainted: bool,
 }
 
 /// A message of a conversation, for reading.
@@ -102,6 +104,8 @@ pub struct SessionPage {
     pub is_cut: bool,
     /// Whether something in it was redacted.
     pub is_redacted: bool,
+    /// Whether the conversation has seen untrusted content.
+    pub is_tainted: bool,
 }
 
 /// The state of a conversation.
@@ -135,6 +139,8 @@ pub enum SessionDelivery {
         id: String,
         /// When the message is read, in words.
         when: &'static str,
+        /// Whether an answer was waited for.
+        is_late: bool,
     },
 }
 
