@@ -155,7 +155,7 @@ pub(crate) async fn check_listed(settings: &Settings, name: &str) -> Result<(), 
             .help(format!("ask the user to add [providers.{provider}], or to choose the model")));
     }
     let value = settings.provenance.value_at(&["providers", provider, "models"]);
-    let listed: Vec<String> = value.entries().iter().map(|entry| entry.value.to_string()).collect();
+    let listed: Vec<String> = value.entries().iter().map(|entry| entry.value.clone()).collect();
     if listed.is_empty() || listed.iter().any(|known| known == model) {
         return Ok(());
     }

@@ -7,7 +7,7 @@ use super::chatting::{PROMPT, at_the_prompt, leaves};
 use super::family::{call, children, family, text, transcript};
 use super::model::{Talk, in_every_protocol};
 
-fn spawn(id: &str, more: Value) -> (String, String, Value) {
+fn spawn(id: &str, more: &Value) -> (String, String, Value) {
     let mut arguments = json!({"task": "CHILD", "label": id});
     arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     call(id, "sessions_spawn", arguments)
@@ -44,16 +44,43 @@ fn sub_agent_is_steered_once_in_two_seconds() {
     assert_eq!(lines.matches("reads the message with its next results").count(), 2, "another one is steered meanwhile: {lines}");
 }
 
+/// Complaint: there is no way to wait for one, and its result is lost.
+#[test]
+fn sub_agent_is_waited_for_and_its_answer_is_found_again() {
+    let (held, late) = (Hold::default(), Hold::default());
+    let wait = |id: &str, seconds: u64| Round::call(id, "subagents", json!({"action": "wait", "target": "1", "timeoutSeconds": seconds}));
+    let result = || json!({"action": "result", "target": "waited"});
+    let parent = vec![
+        Round::call("p", "sessions_spawn", json!({"task": "CHILD", "label": "waited-for"})),
+        Round::call("r1", "subagents", result()),
+        wait("w1", 1),
+        wait("w2", 300).held(Moment::Start, &late),
+        Round::call("r2", "subagents", result()),
+        text("Over."),
+    ];
+    let talk = family("openai", "", vec![("PARENT", parent), ("CHILD", vec![text("Worth it.").held(Moment::Start, &held)])]);
+    let turn = talk.begin(&["PARENT"]);
+    assert!(held.reached() && late.reached());
+    held.release();
+    late.release();
+    let happened = turn.finish(&talk.world);
+    assert_eq!(happened.outcomes(), ["success", "validation_error", "success", "success", "success"], "{happened:?}");
+    let lines = transcript(&talk, "last").join("\n");
+    assert!(lines.contains("has not ended") && lines.contains("still runs after 1 s"), "{lines}");
+    assert_eq!(lines.matches("]\n\nWorth it.").count(), 2, "by 'wait' and by 'result', and not once more by a notice: {lines}");
+    assert_eq!(lines.matches("Worth it.").count(), 2, "{lines}");
+}
+
 #[test]
 fn options_that_cannot_be_had_are_refused_with_what_to_do() {
     let calls = vec![
-        spawn("a", json!({"runtime": "acp"})),
-        spawn("b", json!({"thinking": "deep"})),
-        spawn("c", json!({"cwd": "/etc"})),
-        spawn("d", json!({"cwd": "out"})),
-        spawn("e", json!({"cwd": "a.txt"})),
-        spawn("f", json!({"cwd": "nowhere"})),
-        spawn("g", json!({"cwd": "../.."})),
+        spawn("a", &json!({"runtime": "acp"})),
+        spawn("b", &json!({"thinking": "deep"})),
+        spawn("c", &json!({"cwd": "/etc"})),
+        spawn("d", &json!({"cwd": "out"})),
+        spawn("e", &json!({"cwd": "a.txt"})),
+        spawn("f", &json!({"cwd": "nowhere"})),
+        spawn("g", &json!({"cwd": "../.."})),
     ];
     let count = calls.len();
     let talk = family("openai", "", vec![("PARENT", vec![Round::Calls(calls), text("Over.")])]);
@@ -82,7 +109,7 @@ fn options_that_cannot_be_had_are_refused_with_what_to_do() {
 fn commands_of_a_sub_agent_start_in_its_folder_also_when_it_is_resumed() {
     let pwd = |id: &str| Round::Calls(vec![call(id, "exec", json!({"command": "pwd; cat here.txt"}))]);
     let read = Round::call("r", "read_file", json!({"path": "sub/here.txt"}));
-    let parent = vec![Round::Calls(vec![spawn("p", json!({"cwd": "sub", "runtime": "subagent"}))]), text("I wait."), text("Over.")];
+    let parent = vec![Round::Calls(vec![spawn("p", &json!({"cwd": "sub", "runtime": "subagent"}))]), text("I wait."), text("Over.")];
     let talk = family("openai", "", vec![("PARENT", parent), ("CHILD", vec![pwd("e"), read, text("Looked.")])]);
     std::fs::create_dir(talk.world.file("sub")).unwrap();
     talk.world.write("sub/here.txt", "an axe\n");
@@ -100,7 +127,7 @@ fn commands_of_a_sub_agent_start_in_its_folder_also_when_it_is_resumed() {
 fn thinking_level_is_sent_in_every_protocol_and_to_the_sub_agent_alone() {
     in_every_protocol(|protocol| {
         for (level, expected) in [("high", ["high", "high", "16384", "16384"]), ("off", ["none", "none", "null", "0"])] {
-            let parent = vec![Round::Calls(vec![spawn("p", json!({"thinking": level}))]), text("I wait."), text("Over.")];
+            let parent = vec![Round::Calls(vec![spawn("p", &json!({"thinking": level}))]), text("I wait."), text("Over.")];
             let talk = family(protocol, "", vec![("PARENT", parent), ("CHILD", vec![text("Thought.")])]);
             assert_eq!(talk.says(&["PARENT"]).code, 0);
             let [of_child] = asked_without(&talk, "PARENT").try_into().unwrap();
@@ -169,7 +196,7 @@ fn model_that_cannot_be_had_is_refused_and_nothing_changes() {
 #[test]
 fn model_of_a_chat_changes_with_the_next_message_and_that_of_an_open_sub_agent_when_it_is_continued() {
     let parent = vec![
-        Round::Calls(vec![spawn("p", json!({"thread": true}))]),
+        Round::Calls(vec![spawn("p", &json!({"thread": true}))]),
         text("Started."),
         text("It has answered."),
         Round::Calls(vec![
