@@ -43,7 +43,7 @@ fn taint_survives_the_process_and_a_clean_session_stays_clean() {
         talk.world.write("a.txt", "private\n");
         talk.turn(&["begin"]);
         let talk = resumed(talk, &config, sends());
-        let turn = talk.resume("go on");
+        let turn = talk.resume("continue");
         assert_eq!(turn.outcomes(), [outcome], "{turn:?}");
     }
 }
@@ -56,7 +56,7 @@ fn taint_adds_up_over_processes() {
     talk.world.write("a.txt", "private\n");
     talk.turn(&["begin"]);
     let talk = resumed(talk, &config, vec![fetch("b", &url), fetch("c", &format!("{url}?q=1")), text("Over.")]);
-    let turn = talk.resume("go on");
+    let turn = talk.resume("continue");
     assert_eq!(turn.outcomes(), ["success", "permission_denied"], "{turn:?}");
 }
 
@@ -72,7 +72,7 @@ fn taint_of_a_sub_agent_counts_for_the_parent_that_is_resumed_after_a_kill() {
     assert!(held.reached());
     turn.kill();
     let talk = resumed(talk, &config, vec![fetch("z", &format!("{url}?q=1")), text("Over.")]);
-    let turn = talk.resume("go on");
+    let turn = talk.resume("continue");
     assert_eq!(turn.outcomes(), ["permission_denied"], "{turn:?}");
 }
 
