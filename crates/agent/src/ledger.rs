@@ -8,6 +8,8 @@ use haft_contract::BoxFuture;
 use haft_provider::{Block, Message, StopReason, Usage};
 use serde::{Deserialize, Serialize};
 
+use crate::carried::CarriedState;
+
 /// One entry of a session, in the order in which things happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -96,6 +98,10 @@ impl LedgerEntry {
 pub trait Ledger: Send + Sync {
     /// Stores one entry; the error is a sentence for the user.
     fn keep<'a>(&'a self, entry: &'a LedgerEntry) -> BoxFuture<'a, Result<(), String>>;
+    /// Stores what the session carries over to the process that resumes it.
+    fn carry<'a>(&'a self, _: &'a CarriedState) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async { Ok(()) })
+    }
 }
 
 /// Stores nothing.

@@ -4,6 +4,7 @@
 //! answer and the results to the ledger, ask again.
 #![warn(missing_docs)]
 
+mod carried;
 mod compaction;
 mod context_budget;
 mod context_parts;
@@ -26,6 +27,7 @@ mod tool_search;
 mod turn;
 mod user_messages;
 
+pub use carried::{CarriedState, LoadedSkills};
 pub use context_parts::{ContextPart, SystemPart};
 pub use cost::{Micros, Price, Prices};
 pub use demo::DemoModel;

@@ -1,5 +1,7 @@
 //! The agent loop: ask the model, run its calls while the answer still arrives, send it the results, until it calls nothing.
 
+mod agents;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,6 +19,7 @@ use haft_text::display;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::carried::{CarriedState, CarryMoment};
 use crate::context_budget::{ContextBudget, TokenCount, TokenScale, cut_to_window};
 use crate::context_parts::SystemPart;
 use crate::events::{EndReason, NullWatcher, TurnEnd, TurnEvent, TurnWatcher};
@@ -27,7 +30,7 @@ use crate::notice::{NoticeMoment, NoticeSource};
 use crate::partial_answer::PartialAnswer;
 use crate::provider::Provider;
 use crate::structured_output::{self, OutputSchema};
-use crate::sub_agents::{AnswerTrust, ResumedAgent, end_notice};
+use crate::sub_agents::ResumedAgent;
 use crate::tool_search::{DisclosedTools, offered_tools, visible_tools};
 use crate::turn::{RoundOutcome, Steering, TurnProgress, TurnStop};
 
@@ -81,6 +84,8 @@ pub struct Runner {
     pub output: Option<Arc<OutputSchema>>,
     /// Lets the model save to memory before a conversation is summarized.
     pub memory_saving: Option<MemorySaving>,
+    /// What the store knows that the session carries over to another process.
+    pub(crate) carried: CarriedState,
     /// Correction of the token estimate for this conversation.
     pub(crate) scale: TokenScale,
 }
@@ -114,6 +119,7 @@ impl Runner {
             last_tokens: Arc::default(),
             output: None,
             memory_saving: None,
+            carried: CarriedState::default(),
             scale: TokenScale::default(),
         }
     }
@@ -132,6 +138,9 @@ impl Runner {
         let (reason, error) = ended.map_or_else(TurnStop::into_end, |reason| (reason, None));
         if reason == EndReason::Cancelled {
             self.end_agents().await;
+        }
+        if let Err(why) = self.carry(CarryMoment::AfterTurn).await {
+            self.watcher.event(&TurnEvent::Notice(&why));
         }
         let mut end = progress.end(reason, error, self.context());
         end.output = self.output.as_ref().and_then(|output| output.accepted());
@@ -331,44 +340,6 @@ impl Runner {
         Ok(is_steered)
     }
 
-    fn agent_notices(&self) -> Vec<Block> {
-        let Some(agents) = &self.session.host().services().sub_agents else { return Vec::new() };
-        let notices = agents.end_notices().into_iter().map(|status| end_notice(&status, AnswerTrust::of(&self.session)));
-        let notices = notices.inspect(|(line, _)| self.watcher.event(&TurnEvent::Notice(line)));
-        notices.map(|(_, text)| Block::text(text)).collect()
-    }
-
-    /// Messages that arrived between two turns, to begin one with; the turn adds notices.
-    pub fn waiting_messages(&self) -> Message {
-        Message::results(self.steering.take())
-    }
-
-    /// Waits for a sub-agent in the background, and adds its answer to the conversation. Returns whether there is something to answer.
-    async fn add_answers_of_agents(&mut self, cancel: &CancellationToken) -> Result<bool, TurnStop> {
-        let host = Arc::clone(self.session.host());
-        let Some(agents) = host.services().sub_agents.as_ref().filter(|_| self.waits_for_agents) else { return Ok(false) };
-        let has_ended = tokio::select! {
-            biased;
-            () = cancel.cancelled() => false,
-            has_ended = agents.next_end() => has_ended,
-        };
-        if !has_ended {
-            return Ok(false);
-        }
-        let message = Message::results(self.agent_notices());
-        self.add(LedgerEntry::User { message: message.clone() }, message).await?;
-        Ok(true)
-    }
-
-    /// A turn that was stopped leaves no sub-agent behind.
-    async fn end_agents(&self) {
-        let Some(agents) = &self.session.host().services().sub_agents else { return };
-        let Ok(all) = agents.list().await else { return };
-        let active: Vec<String> = all.into_iter().filter(|status| status.state.is_active()).map(|status| status.id).collect();
-        // One that runs in another process ends with that.
-        agents.kill(&active, "the turn of its parent was stopped").await.ok();
-    }
-
     /// Notices for the model: background jobs and sub-agents that have ended, and news.
     async fn notices(&self, moment: NoticeMoment) -> Vec<Block> {
         let ended = self.session.host().processes().end_notices(self.session.id());
@@ -386,6 +357,7 @@ impl Runner {
     }
 
     async fn add(&mut self, entry: LedgerEntry, message: Message) -> Result<(), TurnStop> {
+        self.carry(CarryMoment::InTurn).await.map_err(TurnStop::NotKept)?;
         self.ledger.keep(&entry).await.map_err(TurnStop::NotKept)?;
         self.messages.push(message);
         Ok(())

@@ -6,13 +6,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use haft_contract::BoxFuture;
+use haft_engine::RecordedTaint;
 use haft_provider::transcript::{Flaw, repair, validate};
 use haft_provider::{Block, Message, ResultPart, Role, StopReason, Usage};
 use haft_store::{
     CallFilter, CallLog, CallRecord, CallStatus, NewMessage, SessionClaim, SessionOwner, SessionRecord, SessionStore, StoreError,
+    StoredTaint,
 };
 use serde_json::json;
 
+use crate::carried::CarriedState;
 use crate::ledger::{Ledger, LedgerEntry};
 
 /// How many messages are read at once.
@@ -40,6 +43,8 @@ pub struct ResumedConversation {
     pub flaws: Vec<Flaw>,
     /// How many missing results were taken from the history of calls.
     pub recalled: usize,
+    /// What the session carries over from the process before.
+    pub carried: CarriedState,
 }
 
 impl StoredSession {
@@ -52,10 +57,19 @@ impl StoredSession {
     ) -> Result<(Self, ResumedConversation), StoreError> {
         let claim = store.claim(&record.id, SessionOwner::this_process()).await?;
         let stored = read(&*store, &record.id).await?;
-        let recalled = recall_results(&stored.messages, history, &record.id).await?;
+        let (recalled, taint) = recall_results(&stored.messages, history, &record.id).await?;
         let session = Self { next: AtomicU64::new(stored.next), store, record, _claim: claim };
         let resumed = session.repair(stored, recalled).await?;
-        Ok((session, resumed))
+        let carried = session.carried(taint).await?;
+        Ok((session, ResumedConversation { carried, ..resumed }))
+    }
+
+    /// What is stored of the process before, and what recalled results have brought in.
+    async fn carried(&self, recalled: RecordedTaint) -> Result<CarriedState, StoreError> {
+        let StoredTaint { private, untrusted } = self.store.taint(&self.record.id).await?;
+        // One of a later version that cannot be read here has nothing that holds without it: its skills are loaded again.
+        let skills = self.store.skills(&self.record.id).await?.and_then(|skills| serde_json::from_str(&skills).ok()).unwrap_or_default();
+        Ok(CarriedState { taint: RecordedTaint { private, untrusted }.or(recalled), skills })
     }
 
     /// Its record in the store.
@@ -66,12 +80,12 @@ impl StoredSession {
     async fn repair(&self, stored: StoredConversation, results: Vec<Block>) -> Result<ResumedConversation, StoreError> {
         let recalled = results.len();
         if recalled == 0 && validate(&stored.messages).is_empty() {
-            return Ok(ResumedConversation { messages: stored.messages, flaws: Vec::new(), recalled });
+            return Ok(ResumedConversation { messages: stored.messages, flaws: Vec::new(), recalled, carried: CarriedState::default() });
         }
         let more = (recalled > 0).then(|| Message::results(results));
         let (messages, flaws) = repair(stored.messages.iter().cloned().chain(more).collect());
         if flaws.is_empty() && messages == stored.messages {
-            return Ok(ResumedConversation { messages, flaws, recalled });
+            return Ok(ResumedConversation { messages, flaws, recalled, carried: CarriedState::default() });
         }
         let same = messages.iter().zip(&stored.messages).take_while(|(now, then)| now == then).count();
         let (from, entries) = match stored.summary {
@@ -82,23 +96,30 @@ impl StoredSession {
         let reason = flaws.first().map_or("results were found in the history of calls", |flaw| flaw.sentence.as_str());
         let next = self.store.rewrite(&self.record.id, from, entries.iter().map(new_message).collect(), reason).await?;
         self.next.store(next, Ordering::Release);
-        Ok(ResumedConversation { messages, flaws, recalled })
+        Ok(ResumedConversation { messages, flaws, recalled, carried: CarriedState::default() })
     }
 }
 
-/// Results of the last calls that the conversation lacks, but history has.
-async fn recall_results(messages: &[Message], history: &dyn CallLog, session: &str) -> Result<Vec<Block>, StoreError> {
-    let Some(Message { role: Role::Assistant, blocks }) = messages.last() else { return Ok(Vec::new()) };
+/// Results of the last calls that the conversation lacks, but history has; and what those calls have brought in.
+async fn recall_results(messages: &[Message], history: &dyn CallLog, session: &str) -> Result<(Vec<Block>, RecordedTaint), StoreError> {
+    let none = || Ok((Vec::new(), RecordedTaint::default()));
+    let Some(Message { role: Role::Assistant, blocks }) = messages.last() else { return none() };
     if blocks.iter().all(|block| block.call_id().is_none()) {
-        return Ok(Vec::new());
+        return none();
     }
     let filter = CallFilter { session: Some(session.to_owned()), limit: Some(RECALL_LIMIT), ..CallFilter::default() };
     let records = history.list(filter).await?;
     let result = |block: &Block| {
         let Block::Call { id, name, .. } = block else { return None };
-        recalled_result(records.iter().find(|record| record.call_id == *id)?, name)
+        let record = records.iter().find(|record| record.call_id == *id)?;
+        Some((recalled_result(record, name)?, brought_in(record)))
     };
-    Ok(blocks.iter().filter_map(result).collect())
+    let (results, taints): (Vec<Block>, Vec<RecordedTaint>) = blocks.iter().filter_map(result).unzip();
+    Ok((results, taints.into_iter().fold(RecordedTaint::default(), RecordedTaint::or)))
+}
+
+fn brought_in(record: &CallRecord) -> RecordedTaint {
+    RecordedTaint::of_effects(&record.effects).or(RecordedTaint { private: false, untrusted: RecordedTaint::seen_by(&record.decision) })
 }
 
 /// The result of a call from its record; `None` if the call did not end.
@@ -120,6 +141,16 @@ impl Ledger for StoredSession {
             let appended = self.store.append(&self.record.id, Some(expected), vec![new_message(entry)]).await;
             self.next.store(appended.map_err(|error| error.to_string())?, Ordering::Release);
             Ok(())
+        })
+    }
+
+    fn carry<'a>(&'a self, state: &'a CarriedState) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async move {
+            let RecordedTaint { private, untrusted } = state.taint;
+            let skills = (!state.skills.is_empty()).then(|| serde_json::to_string(&state.skills).unwrap_or_default());
+            let stored = self.store.add_taint(&self.record.id, StoredTaint { private, untrusted }).await;
+            stored.map_err(|error| error.to_string())?;
+            self.store.set_skills(&self.record.id, skills.as_deref()).await.map_err(|error| error.to_string())
         })
     }
 }

@@ -9,6 +9,7 @@ mod directory;
 mod lanes;
 mod meter;
 mod notice;
+mod pace;
 mod resumed;
 mod run;
 mod start;

@@ -48,7 +48,8 @@ pub(crate) async fn open(wire: &Arc<Wire>, start: ConversationStart<'_>, watcher
     };
     let lineage = Lineage::find(wire, &*sessions, &record.id).await?;
     let sandbox = lineage.as_ref().map(Lineage::sandbox).unwrap_or_default();
-    let agents = wire::conversation_agents(wire, &store, start.prompts, sandbox);
+    let cwd = lineage.as_ref().and_then(Lineage::cwd);
+    let agents = wire::conversation_agents(wire, &store, start.prompts, sandbox, cwd);
     let (stored, resumed) = StoredSession::open(Arc::clone(&sessions), &*log, record.clone()).await?;
     for flaw in &resumed.flaws {
         note(&format!("the session was interrupted: {}", flaw.sentence));
@@ -76,6 +77,7 @@ pub(crate) async fn open(wire: &Arc<Wire>, start: ConversationStart<'_>, watcher
     runner.output = start.output;
     runner.disclosed = wire::disclose_tools(&runner);
     runner.disclosed.set_budget(wire.tool_budget_percent());
+    runner.restore(resumed.carried, |folder| wire.prompts.has_skill_in(folder));
     runner.max_rounds = start.max_rounds;
     runner.waits_for_agents = start.waits_for_agents;
     agents.attach(&runner, runner.session.cancellation().clone());
@@ -84,6 +86,20 @@ pub(crate) async fn open(wire: &Arc<Wire>, start: ConversationStart<'_>, watcher
         show_todos(&runner).await;
     }
     Ok(Conversation { runner, record, sessions, log, reason, jobs: Box::new(jobs), agents })
+}
+
+/// The model that was chosen for a stored session, if it can still be used.
+pub(crate) async fn stored_model(wire: &Wire, session: &str) -> Result<Option<String>, Failure> {
+    let Some(stored) = wire.conversation_store()?.sessions().open(session).await?.model else { return Ok(None) };
+    // The demo model has no provider that could be configured.
+    let name = if stored.starts_with("demo/") { "demo".to_owned() } else { stored };
+    match models::provider(&wire.settings, Some(&name)).await {
+        Ok(_) => Ok(Some(name)),
+        Err(failure) => {
+            warn(&format!("the session used {name}, which cannot be used now: {}", failure.message));
+            Ok(None)
+        }
+    }
 }
 
 /// Shows the to-do list of a resumed session again.

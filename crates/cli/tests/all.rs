@@ -64,6 +64,7 @@ mod suite {
     mod pty;
     mod recipes;
     mod repair;
+    mod resumed_state;
     mod retention;
     mod rule_language;
     mod run;
@@ -71,11 +72,13 @@ mod suite {
     mod shells;
     mod skills;
     mod small_model;
+    mod spawn_options;
     mod state;
     mod structured;
     mod sub_agent_attacks;
     mod sub_agent_lives;
     mod sub_agent_talks;
+    mod sub_agent_tools;
     mod sub_agents;
     mod terminal;
     mod terminals;

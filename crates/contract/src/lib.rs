@@ -60,10 +60,10 @@ pub use output::{Content, DocumentBody, EmbeddedDocument, IntoToolOutput, Json, 
 pub use plan::Plan;
 pub use ports::{
     AgentAttachment, AgentType, Body, CommandSpec, EgressRefusal, FileInfo, FileKind, FileReader, HelperLimits, HelperOutput, HttpRequest,
-    HttpResponse, KnownAgent, LocalOffset, NetworkDecision, NetworkVerdict, Notice, ProcessOutput, SandboxDemand, SearchEndpoint,
-    SearchFields, SearchProvider, SessionDelivery, SessionKind, SessionMessage, SessionPage, SessionQuery, SessionState, SessionSummary,
-    SessionVisibility, SpillFile, SpillWriter, StartedAgent, StoredAttachment, SubAgentRequest, SubAgentState, SubAgentStatus, SystemFacts,
-    WebSettings, WriteMode, WriteOutcome,
+    HttpResponse, KnownAgent, LocalOffset, ModelChange, NetworkDecision, NetworkVerdict, Notice, ProcessOutput, SandboxDemand,
+    SearchEndpoint, SearchFields, SearchProvider, SessionDelivery, SessionKind, SessionMessage, SessionPage, SessionQuery, SessionState,
+    SessionSummary, SessionVisibility, SpillFile, SpillWriter, StartedAgent, StoredAttachment, SubAgentRequest, SubAgentState,
+    SubAgentStatus, SystemFacts, ThinkingLevel, WebSettings, WriteMode, WriteOutcome,
 };
 pub use retention::{Prunable, PruneSummary, RetentionLimit, StoredEntry};
 pub use seen::SeenFiles;

@@ -42,7 +42,7 @@ pub use processes::{ChangeRecorder, CommandSpec, HelperLimits, HelperOutput, Pro
 pub use progress::ProgressSink;
 pub use services::Services;
 pub use sessions::{
-    SessionDelivery, SessionDirectory, SessionKind, SessionMessage, SessionPage, SessionQuery, SessionState, SessionSummary,
+    ModelChange, SessionDelivery, SessionDirectory, SessionKind, SessionMessage, SessionPage, SessionQuery, SessionState, SessionSummary,
     SessionVisibility,
 };
 pub use settings_access::{SettingChange, SettingReport, SettingsAccess};
@@ -50,7 +50,7 @@ pub use skills::{SkillContent, SkillLibrary, SkillSummary};
 pub use small_model::SmallModel;
 pub use sub_agents::{
     AgentAttachment, AgentType, KnownAgent, SandboxDemand, StartedAgent, StoredAttachment, SubAgentRequest, SubAgentState, SubAgentStatus,
-    SubAgents,
+    SubAgents, ThinkingLevel,
 };
 pub use system::{SystemFacts, SystemProbe};
 pub use user_messages::{Attachment, MessageLevel, UserMessage, UserMessages};

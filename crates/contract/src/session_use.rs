@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::capability::{alive, unplanned};
 use crate::ports::{SessionDirectory, SubAgents};
 use crate::{
-    AgentType, ErrorKind, KnownAgent, SessionDelivery, SessionPage, SessionQuery, SessionState, SessionSummary, StartedAgent,
+    AgentType, ErrorKind, KnownAgent, ModelChange, SessionDelivery, SessionPage, SessionQuery, SessionState, SessionSummary, StartedAgent,
     SubAgentRequest, SubAgentStatus, ToolContext, ToolError,
 };
 
@@ -93,6 +93,8 @@ pub struct SessionUse<'a> {
 impl<'a> SessionUse<'a> {
     /// The channel a plan names for messages to other conversations.
     pub const CHANNEL: &'static str = "session";
+    /// The key a plan names for a change of the model of a conversation.
+    pub const MODEL: &'static str = "model";
 
     fn port(self) -> Result<&'a Arc<dyn SessionDirectory>, ToolError> {
         alive(self.cx)?;
@@ -107,15 +109,30 @@ impl<'a> SessionUse<'a> {
 
     /// Lists conversations, the one updated last first.
     pub async fn list(&self, query: SessionQuery) -> Result<Vec<SessionSummary>, ToolError> {
-        self.readable()?.list(query).await
+        let listed = self.readable()?.list(query).await?;
+        if listed.iter().any(|session| session.is_tainted && !session.newest.is_empty()) {
+            self.cx.mark_untrusted();
+        }
+        Ok(listed)
     }
-    /// The newest messages of a conversation.
+    /// The newest messages of a conversation. Untrusted content that it has seen is brought into this one.
     pub async fn history(&self, session: &str, limit: usize, with_tools: bool) -> Result<SessionPage, ToolError> {
-        self.readable()?.history(session, limit, with_tools).await
+        let page = self.readable()?.history(session, limit, with_tools).await?;
+        if page.is_tainted {
+            self.cx.mark_untrusted();
+        }
+        Ok(page)
     }
     /// The state of a conversation; of the current one, if none is named.
     pub async fn status(&self, session: Option<&str>) -> Result<SessionState, ToolError> {
         self.readable()?.status(session).await
+    }
+    /// Gives a conversation another model, as planned with [`MODEL`](Self::MODEL).
+    pub async fn set_model(&self, session: Option<&str>, model: &str) -> Result<ModelChange, ToolError> {
+        if !self.cx.plan().permits_configure(Self::MODEL) {
+            return Err(unplanned("change", "the model"));
+        }
+        self.readable()?.set_model(session, model).await
     }
     /// Sends a planned message, and waits for the answer.
     pub async fn send(&self, to: &str, message: &str, wait: Duration) -> Result<SessionDelivery, ToolError> {

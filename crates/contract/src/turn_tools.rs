@@ -4,17 +4,22 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use serde::{Deserialize, Serialize};
+
 /// When a limit ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum LimitEnd {
     /// With the turn.
     Turn,
-    /// With the session.
+    /// With the session, also when another process resumes it.
     Session,
+    /// With the session; the type of the sub-agent sets it again when it is resumed.
+    Type,
 }
 
 /// The tools that a turn or a session has at most, and because of what.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnLimit {
     /// Canonical names; with a rule's content in parentheses, only calls that it covers: `exec(git *)`.
     pub tools: Vec<String>,
@@ -32,7 +37,12 @@ impl TurnLimit {
     /// The same for the whole session.
     #[must_use]
     pub fn for_session(self) -> Self {
-        Self { end: LimitEnd::Session, ..self }
+        Self { end: if self.end == LimitEnd::Turn { LimitEnd::Session } else { self.end }, ..self }
+    }
+    /// The same, set by the type of a sub-agent.
+    #[must_use]
+    pub fn of_type(self) -> Self {
+        Self { end: LimitEnd::Type, ..self }
     }
 
     /// The entries that name a tool which has these names.
@@ -54,7 +64,7 @@ pub struct TurnTools {
 struct Limits {
     /// Each of them holds.
     current: Vec<TurnLimit>,
-    next: Option<TurnLimit>,
+    next: Vec<TurnLimit>,
 }
 
 impl TurnTools {
@@ -74,14 +84,14 @@ impl TurnTools {
 
     /// Limits the next turn, from its beginning.
     pub fn limit_next(&self, limit: TurnLimit) {
-        self.limits().next = Some(limit);
+        self.limits().next.push(limit);
     }
 
     /// Begins a turn: limits of the last one end.
     pub fn begin(&self) {
         let mut limits = self.limits();
-        limits.current.retain(|limit| limit.end == LimitEnd::Session);
-        let next = limits.next.take();
+        limits.current.retain(|limit| limit.end != LimitEnd::Turn);
+        let next = std::mem::take(&mut limits.next);
         limits.current.extend(next);
         self.any.store(!limits.current.is_empty(), Ordering::Release);
     }

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::approvals::QuestionTurns;
 use crate::permissions::PermissionBroker;
 use crate::stages::guard::{LoopDetector, LoopLimits};
-use crate::stages::taint::SessionTaint;
+use crate::stages::taint::{RecordedTaint, SessionTaint};
 
 /// A session. Cheap to clone; clones share the guards' memory.
 #[derive(Clone)]
@@ -139,6 +139,14 @@ impl Session {
     /// Whether it, or a session that it shares its taint with, has seen untrusted content.
     pub fn has_seen_untrusted(&self) -> bool {
         self.taint().has_untrusted()
+    }
+    /// What it, or a session that it shares its taint with, has brought in.
+    pub fn brought_in(&self) -> RecordedTaint {
+        self.taint().summary()
+    }
+    /// Restores what it has brought in in another process.
+    pub fn restore_taint(&self, before: RecordedTaint) {
+        self.taint().restore(before);
     }
     /// The files that it has seen.
     pub fn seen(&self) -> &Arc<SeenFiles> {

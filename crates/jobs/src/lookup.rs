@@ -37,7 +37,8 @@ pub(crate) fn exec_host(sandboxer: &Sandboxer, requested: Option<ExecHost>) -> R
 
 /// The working directory, which must exist.
 pub(crate) fn directory(sandboxer: &Sandboxer, requested: Option<&Path>) -> Result<Location, ToolError> {
-    let location = sandboxer.files().locate(requested.unwrap_or(Path::new(".")))?;
+    let start = || sandboxer.options().start.as_deref().unwrap_or(Path::new("."));
+    let location = sandboxer.files().locate(requested.unwrap_or_else(start))?;
     let path = display::escape_line(&location.path().to_string_lossy()).into_owned();
     match location.path().metadata() {
         Ok(metadata) if metadata.is_dir() => Ok(location),

@@ -46,6 +46,8 @@ pub struct ShellOptions {
     /// Globs of what commands may see of the workspace alone, in each list: absolute ones, compared exactly. They are applied to the
     /// files that are there when a command starts.
     pub readable: Vec<Vec<String>>,
+    /// The folder that commands run in unless they name another; the workspace, if absent.
+    pub start: Option<PathBuf>,
     /// Time between the request to end a command and SIGKILL.
     pub grace: Duration,
     /// The list of background jobs.
@@ -88,6 +90,7 @@ impl ShellOptions {
             protected: Vec::new(),
             hidden: Vec::new(),
             readable: Vec::new(),
+            start: None,
             grace: GRACE,
             jobs: Jobs::default(),
             wait_for_exit: false,

@@ -78,7 +78,7 @@ fn limited(tool: &Candidate<'_>, limit: &TurnLimit) -> Denial {
             "Tool '{name}' is not available until the end of this turn: it is not among the allowed-tools of {because}. Do without it, or \
              end the turn and ask the user to continue."
         ),
-        LimitEnd::Session => format!(
+        LimitEnd::Session | LimitEnd::Type => format!(
             "Tool '{name}' is not available to this sub-agent: it is not among the tools of {because}. Do without it, or end with what is \
              left to do."
         ),

@@ -51,7 +51,7 @@ fn deny(decision: &mut Decision, tool: &Candidate<'_>, limit: &TurnLimit, outsid
             "'{outside}' is not covered by the allowed-tools of {because}, which leave '{name}' this until the end of the turn: {left}. Do \
              without it, or end the turn and ask the user to continue."
         ),
-        LimitEnd::Session => format!(
+        LimitEnd::Session | LimitEnd::Type => format!(
             "'{outside}' is not covered by the tools of {because}, which leave '{name}' this: {left}. Do without it, or end with what is \
              left to do."
         ),
@@ -66,6 +66,6 @@ pub(crate) fn way(limit: &TurnLimit) -> String {
     let because = &limit.because;
     match limit.end {
         LimitEnd::Turn => format!("the limit ends with the turn; `allowed-tools` in the front matter of {because} names what it leaves"),
-        LimitEnd::Session => format!("the front matter of {because} names what it leaves to the sub-agent"),
+        LimitEnd::Session | LimitEnd::Type => format!("the front matter of {because} names what it leaves to the sub-agent"),
     }
 }

@@ -158,6 +158,7 @@ impl SkillLibrary for FolderSkills {
             let skill = self.find(name)?;
             let text = self.files.read(at, MAX_BODY).await.map_err(|error| Self::refused(skill, file.unwrap_or(SKILL_FILE), &error))?;
             let mut content = SkillContent::default();
+            at.path().clone_into(&mut content.path);
             if file.is_some() {
                 content.text = text;
                 return Ok(content);
@@ -169,7 +170,7 @@ impl SkillLibrary for FolderSkills {
             content.files = files_of(&skill.folder);
             content.folder = (!content.files.is_empty()).then(|| skill.folder.clone());
             content.allowed_tools = limit(skill.allowed_tools.as_deref(), &*self.canonical);
-            content.text = skill.body;
+            (content.text, content.description) = (skill.body, skill.description);
             Ok(content)
         })
     }

@@ -1,5 +1,6 @@
 //! A model, its protocol and the tools it is offered.
 
+use haft_contract::ThinkingLevel;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -65,6 +66,8 @@ pub struct Model {
     pub needs_reasoning: bool,
     /// Whether it takes pictures.
     pub accepts_pictures: bool,
+    /// How much it thinks before it answers; as the provider decides, if absent.
+    pub thinking: Option<ThinkingLevel>,
 }
 
 impl Model {
@@ -83,7 +86,25 @@ impl Model {
             id_form: IdForm::Any,
             needs_reasoning: false,
             accepts_pictures: true,
+            thinking: None,
         }
+    }
+
+    /// Tokens that it may think, for protocols that count them; they come on top of those of the answer.
+    pub(crate) fn thinking_tokens(&self) -> Option<u32> {
+        self.thinking.map(|level| match level {
+            ThinkingLevel::Off => 0,
+            ThinkingLevel::Minimal => 1_024,
+            ThinkingLevel::Low => 2_048,
+            ThinkingLevel::Medium => 8_192,
+            ThinkingLevel::High => 16_384,
+            ThinkingLevel::Max => 32_768,
+        })
+    }
+
+    /// The effort that it is asked for, for protocols that name it.
+    pub(crate) fn thinking_effort(&self) -> Option<&'static str> {
+        self.thinking.map(|level| if level == ThinkingLevel::Off { "none" } else { level.as_str() })
     }
 }
 

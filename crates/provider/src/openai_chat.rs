@@ -29,6 +29,9 @@ impl Adapter for OpenAiChat {
         }
         let limit = if wants_completion_limit(&turn.model.name) { "max_completion_tokens" } else { "max_tokens" };
         body[limit] = turn.model.max_output.into();
+        if let Some(effort) = turn.model.thinking_effort() {
+            body["reasoning_effort"] = effort.into();
+        }
         body["stream"] = true.into();
         body["stream_options"] = json!({ "include_usage": true });
         let mut encoded = EncodedRequest::new("/chat/completions", body);

@@ -34,6 +34,9 @@ impl Adapter for OpenAiResponses {
         }
         body["max_output_tokens"] = turn.model.max_output.into();
         body["store"] = false.into();
+        if let Some(effort) = turn.model.thinking_effort() {
+            body["reasoning"] = json!({ "effort": effort });
+        }
         if !never_reasons(&turn.model.name) {
             body["include"] = json!(["reasoning.encrypted_content"]);
         }

@@ -20,5 +20,5 @@ pub use call_log::{CallFilter, CallLog, CallRecord, CallStatus, PreImageRecord};
 pub use error::StoreError;
 pub use session_store::{
     MessageRecord, NewMessage, NewSession, ReplacedMessage, SessionClaim, SessionFilter, SessionOwner, SessionRecord, SessionStore,
-    TodoVersion, UsageRecord, UsageSum, new_uuid,
+    StoredTaint, TodoVersion, UsageRecord, UsageSum, new_uuid,
 };

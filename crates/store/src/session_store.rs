@@ -1,6 +1,7 @@
 //! Sessions: their messages, their owners, and their token usage.
 
 mod claim;
+mod taint;
 mod todos;
 mod usage;
 
@@ -12,6 +13,7 @@ use haft_contract::ports::SubAgentStatus;
 use uuid::{NoContext, Timestamp, Uuid};
 
 pub use self::claim::{SessionClaim, SessionOwner};
+pub use self::taint::StoredTaint;
 pub(crate) use self::todos::MAX_VERSIONS;
 pub use self::todos::TodoVersion;
 pub use self::usage::{UsageRecord, UsageSum};
@@ -205,6 +207,16 @@ pub trait SessionStore: Send + Sync {
     /// Claims a session until the claim is dropped or the process ends in any way. A second claim is
     /// [`StoreError::Busy`], in the same process too.
     fn claim<'a>(&'a self, session: &'a str, owner: SessionOwner) -> BoxFuture<'a, Result<SessionClaim, StoreError>>;
+
+    /// Remembers what calls of a session have brought in. It counts for the sessions above it as well, which get the answers of
+    /// sub-agents.
+    fn add_taint<'a>(&'a self, session: &'a str, taint: StoredTaint) -> BoxFuture<'a, Result<(), StoreError>>;
+    /// What a session, or one above it, has brought in.
+    fn taint<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<StoredTaint, StoreError>>;
+    /// Stores the skills that a session has loaded, as JSON text which the store does not look into.
+    fn set_skills<'a>(&'a self, session: &'a str, skills: Option<&'a str>) -> BoxFuture<'a, Result<(), StoreError>>;
+    /// The skills that a session has loaded.
+    fn skills<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Option<String>, StoreError>>;
 
     /// Adds a version of the to-do list of a session, or of something else with a name of its own. The oldest of very many versions
     /// are forgotten, and all of them with their session.

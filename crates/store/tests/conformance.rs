@@ -108,6 +108,9 @@ session_store_cases! {
     todo_lists_keep_their_history_and_end_with_their_session
     a_fork_has_the_list_of_its_last_message
     old_versions_of_a_todo_list_are_forgotten
+    taint_counts_for_the_sessions_above_and_for_those_beneath_them
+    a_fork_has_the_taint_and_the_skills_of_its_session
+    skills_of_a_session_are_replaced_and_taken_away
 }
 
 macro_rules! blob_cases {

@@ -30,5 +30,7 @@ pub fn sub_agent_status(id: &str, state: SubAgentState) -> SubAgentStatus {
         reported: false,
         is_open: false,
         sandbox: SandboxDemand::Inherit,
+        cwd: None,
+        thinking: None,
     }
 }

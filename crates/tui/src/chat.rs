@@ -33,7 +33,7 @@ use self::chat_session::{AfterTurn, ChatSession, UnaskedTurns, dim, ends_chat};
 use self::commands::NextStep;
 use self::editor::{InputEvent, Interruption};
 use self::input::ChatInput;
-pub use self::lifecycle::{close_conversation, open_conversation};
+pub use self::lifecycle::{adopt_chosen_model, close_conversation, open_conversation};
 use self::session_choice::{SessionChoice, choose_session};
 use self::slash::ChatLine;
 use crate::failure::{Exit, Failure};

@@ -92,27 +92,31 @@ pub async fn list(store: &Arc<dyn SessionStore>, sessions: &[SessionMatch], outp
         }
         output.data(&all)?;
     } else {
-        print(&table(sessions).render(output.width))?;
+        let mut states = Vec::new();
+        for SessionMatch { session, .. } in sessions {
+            let status = store.sub_agent(&session.id).await?;
+            states.push(status.map(|status| format!("{}, {}", status.agent_type, status.state)).unwrap_or_default());
+        }
+        print(&table(sessions, &states).render(output.width))?;
     }
     Ok(Exit::Success)
 }
 
-fn table(sessions: &[SessionMatch]) -> Table {
+/// With the type and the state of each that is a sub-agent's, if there is one.
+fn table(sessions: &[SessionMatch], states: &[String]) -> Table {
+    let has_sub_agents = states.iter().any(|state| !state.is_empty());
     let searched = sessions.iter().any(|matched| matched.excerpt.is_some());
-    let mut columns = vec![
-        ("ID", ColumnFit::Keep),
-        ("UPDATED", ColumnFit::Keep),
-        ("AGENT", ColumnFit::Keep),
-        ("ENTRIES", ColumnFit::Keep),
-        ("TITLE", ColumnFit::Wrap),
-    ];
+    let mut columns = vec![("ID", ColumnFit::Keep), ("UPDATED", ColumnFit::Keep), ("AGENT", ColumnFit::Keep), ("ENTRIES", ColumnFit::Keep)];
+    columns.extend(has_sub_agents.then_some(("SUB-AGENT", ColumnFit::Keep)));
+    columns.push(("TITLE", ColumnFit::Wrap));
     columns.extend(searched.then_some(("FOUND", ColumnFit::Wrap)));
     let mut table = Table::new(&columns);
-    for SessionMatch { session, excerpt } in sessions {
+    for (SessionMatch { session, excerpt }, state) in sessions.iter().zip(states) {
         let (entries, updated) = (session.messages.to_string(), local_time(session.updated, WHEN));
         let title = session.title.as_deref().unwrap_or_default();
-        let cells = [short_id(&session.id), &updated, &session.agent, &entries, title];
-        table.row(cells.into_iter().chain(excerpt.as_deref()).map(TableCell::new).collect());
+        let cells = [short_id(&session.id), &updated, &session.agent, &entries];
+        let state = has_sub_agents.then_some(state.as_str());
+        table.row(cells.into_iter().chain(state).chain([title]).chain(excerpt.as_deref()).map(TableCell::new).collect());
     }
     table
 }

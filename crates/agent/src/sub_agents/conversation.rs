@@ -1,5 +1,6 @@
 //! The sub-agents of one conversation.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::lanes::{Lanes, LiveAgent};
 use super::notice::AnswerTrust;
+use super::pace::SteeringPace;
 use super::run::SubAgentFactory;
 use crate::events::TurnWatcher;
 use crate::meter::Meter;
@@ -25,7 +27,13 @@ pub struct ConversationAgents {
     pub(super) factory: Arc<dyn SubAgentFactory>,
     /// Where the commands of the conversation run, and so those of its sub-agents.
     pub(super) sandbox: SandboxDemand,
+    /// The folder that they start in, and so those of its sub-agents.
+    pub(super) cwd: Option<PathBuf>,
     attached: Mutex<Option<Attached>>,
+    /// How often it steers its sub-agents.
+    pace: SteeringPace,
+    /// The model that answers from the next turn on.
+    chosen: Mutex<Option<Arc<dyn Provider>>>,
 }
 
 haft_contract::opaque_debug!(ConversationAgents: lanes = lanes);
@@ -46,13 +54,30 @@ pub(super) struct Attached {
 impl ConversationAgents {
     /// For a conversation that is attached when it is built.
     pub fn new(lanes: Arc<Lanes>, factory: Arc<dyn SubAgentFactory>) -> Self {
-        Self { lanes, factory, sandbox: SandboxDemand::Inherit, attached: Mutex::default() }
+        let (sandbox, attached) = (SandboxDemand::Inherit, Mutex::default());
+        Self { lanes, factory, sandbox, cwd: None, attached, pace: SteeringPace::default(), chosen: Mutex::default() }
     }
 
     /// Says where the commands of its sub-agents run.
     #[must_use]
     pub fn with_sandbox(self, sandbox: SandboxDemand) -> Self {
         Self { sandbox, ..self }
+    }
+
+    /// Names the folder that the commands of its sub-agents start in.
+    #[must_use]
+    pub fn with_cwd(self, cwd: Option<PathBuf>) -> Self {
+        Self { cwd, ..self }
+    }
+
+    /// Chooses the model that answers from the next turn on.
+    pub(super) fn choose_model(&self, provider: Arc<dyn Provider>) {
+        *self.chosen.lock().unwrap_or_else(PoisonError::into_inner) = Some(provider);
+    }
+
+    /// The model that the conversation chose for its next turn, once.
+    pub fn take_chosen_model(&self) -> Option<Arc<dyn Provider>> {
+        self.chosen.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Gives its sub-agents the rights, the model and the limits of a conversation; `stop` ends them. Again after every change of them.
@@ -267,7 +292,12 @@ impl SubAgents for ConversationAgents {
     }
 
     fn steer<'a>(&'a self, id: &'a str, message: &'a str) -> BoxFuture<'a, Result<SubAgentStatus, ToolError>> {
-        Box::pin(async move { Ok(self.tell(self.find(id).await?, message).await?.status()) })
+        Box::pin(async move {
+            let found = self.find(id).await?;
+            self.pace.begin(id)?;
+            // A message that was refused is none.
+            Ok(self.tell(found, message).await.inspect_err(|_| self.pace.forget(id))?.status())
+        })
     }
 
     fn kill<'a>(&'a self, ids: &'a [String], why: &'a str) -> BoxFuture<'a, Result<Vec<SubAgentStatus>, ToolError>> {

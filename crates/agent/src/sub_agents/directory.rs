@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use haft_contract::ports::{SessionDirectory, SubAgents};
 use haft_contract::{
-    BoxFuture, ErrorKind, SessionDelivery, SessionKind, SessionPage, SessionQuery, SessionState, SessionSummary, SessionVisibility,
-    SubAgentStatus, ToolError,
+    BoxFuture, ErrorKind, ModelChange, SessionDelivery, SessionKind, SessionPage, SessionQuery, SessionState, SessionSummary,
+    SessionVisibility, SubAgentStatus, ToolError,
 };
 use haft_provider::Message;
-use haft_store::{NewMessage, SessionFilter, SessionRecord, SessionStore, StoreError};
+use haft_store::{NewMessage, SessionFilter, SessionRecord, SessionStore, StoreError, StoredTaint};
 
 use super::conversation::ConversationAgents;
 use super::transcript::{PageBuilder, read_newest};
@@ -134,6 +134,7 @@ impl ConversationSessions {
     async fn summary(&self, record: SessionRecord) -> Result<SessionSummary, ToolError> {
         let usage = self.store().session_usage(&record.id).await.map_err(not_read)?;
         let sub_agent = self.sub_agent(&record.id).await?;
+        let is_tainted = self.store().taint(&record.id).await.map_err(not_read)?.untrusted;
         Ok(SessionSummary {
             kind: if sub_agent.is_some() { SessionKind::SubAgent } else { SessionKind::Main },
             title: record.title,
@@ -149,6 +150,7 @@ impl ConversationSessions {
             output: usage.output,
             cost_micros: usage.cost_micros,
             newest: Vec::new(),
+            is_tainted,
             id: record.id,
         })
     }
@@ -217,7 +219,34 @@ impl ConversationSessions {
 
     async fn page(&self, id: &str, end: u64, limit: usize, with_tools: bool) -> Result<SessionPage, ToolError> {
         let builder = PageBuilder::new(id, limit, with_tools);
-        read_newest(&**self.store(), id, end, builder).await.map_err(not_read)
+        let page = read_newest(&**self.store(), id, end, builder).await.map_err(not_read)?;
+        let is_tainted = self.store().taint(id).await.map_err(not_read)?.untrusted;
+        Ok(SessionPage { is_tainted, ..page })
+    }
+
+    /// Gives a conversation another model from its next turn on.
+    async fn change_model(&self, session: Option<&str>, model: &str) -> Result<ModelChange, ToolError> {
+        let (own, record) = (self.agents.id()?, self.resolve(session.unwrap_or_default()).await?);
+        let (is_own, lanes) = (*record.id == *own, self.agents.lanes());
+        let sub_agent = self.sub_agent(&record.id).await?;
+        // The conversation with the user may be one with a sub-agent.
+        let is_root = lanes.root_steering(&record.id).is_some();
+        if !is_root && sub_agent.as_ref().is_some_and(|status| status.state.is_active()) {
+            let who = if is_own { "The agent that started this sub-agent chose its model" } else { "The sub-agent has not ended" };
+            return Err(ToolError::validation(format!("{who}. Name another model when one is started (sessions_spawn).")));
+        }
+        let wanted = Some(model.trim()).filter(|model| !model.eq_ignore_ascii_case("default"));
+        let provider = self.agents.factory.open_model(wanted, &record.agent).await?;
+        let name = format!("{}/{}", provider.model().provider, provider.model().name);
+        self.store().set_model(&record.id, wanted.map(|_| name.as_str())).await.map_err(not_read)?;
+        if let Some(status) = sub_agent.filter(|_| !is_root) {
+            self.store().put_sub_agent(SubAgentStatus { model: name.clone(), ..status }).await.map_err(not_read)?;
+        }
+        if is_own {
+            self.agents.choose_model(provider);
+        }
+        let when = if is_own { "from the next message of the user on" } else { "when it is continued" };
+        Ok(ModelChange { id: record.id, model: name, when })
     }
 
     async fn deliver(&self, to: &str, message: &str, wait: Duration) -> Result<SessionDelivery, ToolError> {
@@ -232,7 +261,7 @@ impl ConversationSessions {
         let lanes = self.agents.lanes();
         if let Some(steering) = lanes.root_steering(&record.id) {
             steering.say(message);
-            return Ok(SessionDelivery::Delivered { id: record.id, when: "with its next results" });
+            return Ok(SessionDelivery::Delivered { id: record.id, when: "with its next results", is_late: false });
         }
         let found = match lanes.find(&record.id) {
             Some(live) => Some(Ok(live)),
@@ -243,7 +272,7 @@ impl ConversationSessions {
             let ended = tokio::time::timeout(wait, watch.wait_for(|status| !status.state.is_active())).await;
             let ended = ended.ok().and_then(Result::ok).map(|status| status.clone());
             let Some(ended) = ended.filter(|status| status.answer.is_some()) else {
-                return Ok(SessionDelivery::Delivered { id: record.id, when: "with its next results" });
+                return Ok(SessionDelivery::Delivered { id: record.id, when: "with its next results", is_late: true });
             };
             // The caller has the answer: a notice would say it again.
             self.agents.mark_reported(&ended);
@@ -252,8 +281,13 @@ impl ConversationSessions {
         }
         let entry = LedgerEntry::User { message: Message::user(message) };
         let body = serde_json::to_string(&entry).unwrap_or_default();
+        if self.agents.session()?.has_seen_untrusted() {
+            // Who resumes it reads what this conversation may have been told to write.
+            let taint = StoredTaint { private: false, untrusted: true };
+            self.store().add_taint(&record.id, taint).await.map_err(not_read)?;
+        }
         match self.store().append(&record.id, None, vec![NewMessage::new(entry.kind(), body)]).await {
-            Ok(_) => Ok(SessionDelivery::Delivered { id: record.id, when: "when the user resumes it" }),
+            Ok(_) => Ok(SessionDelivery::Delivered { id: record.id, when: "when the user resumes it", is_late: false }),
             Err(StoreError::Busy { .. }) => Err(ToolError::validation(format!(
                 "Session '{}' is open in another process, which does not read messages of this one. Ask the user to pass it on.",
                 record.id
@@ -289,6 +323,10 @@ impl SessionDirectory for ConversationSessions {
             let context = if is_current { self.agents.context()? } else { None };
             Ok(SessionState { summary, is_current, access, context, running })
         })
+    }
+
+    fn set_model<'a>(&'a self, session: Option<&'a str>, model: &'a str) -> BoxFuture<'a, Result<ModelChange, ToolError>> {
+        Box::pin(self.change_model(session, model))
     }
 
     fn send<'a>(&'a self, to: &'a str, message: &'a str, wait: Duration) -> BoxFuture<'a, Result<SessionDelivery, ToolError>> {

@@ -1,10 +1,12 @@
 //! One sub-agent, from its request to its last state.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use haft_contract::{
-    AgentAttachment, AgentType, BoxFuture, KnownAgent, SandboxDemand, StoredAttachment, SubAgentState, SubAgentStatus, ToolError, TurnLimit,
+    AgentAttachment, AgentType, BoxFuture, KnownAgent, SandboxDemand, StoredAttachment, SubAgentState, SubAgentStatus, ThinkingLevel,
+    ToolError, TurnLimit,
 };
 use haft_engine::Session;
 use haft_provider::Message;
@@ -41,6 +43,10 @@ pub struct ChildConversation {
     pub agent_type: AgentType,
     /// Where its commands run.
     pub sandbox: SandboxDemand,
+    /// The folder that its commands start in.
+    pub cwd: Option<PathBuf>,
+    /// How much its model thinks.
+    pub thinking: Option<ThinkingLevel>,
     /// What skills left to the turn that started it: it must not have more when that turn is over.
     pub limits: Vec<TurnLimit>,
     /// Messages that arrive while it works, which wake its calls that wait.
@@ -77,6 +83,8 @@ pub trait SubAgentFactory: Send + Sync {
     fn agents(&self) -> Vec<KnownAgent>;
     /// Refuses a model that does not exist.
     fn check_model(&self, name: &str) -> Result<(), ToolError>;
+    /// Opens a model for a conversation of this agent; without a name, the configured one.
+    fn open_model<'a>(&'a self, name: Option<&'a str>, agent: &'a str) -> BoxFuture<'a, Result<Arc<dyn Provider>, ToolError>>;
     /// Refuses where commands cannot run in a sandbox.
     fn check_sandbox(&self) -> Result<(), ToolError>;
     /// Stores files where the sub-agent of this session can read them.

@@ -1,11 +1,12 @@
 //! Starts sub-agents, and continues open ones.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use haft_contract::{
     AgentAttachment, AgentType, SandboxDemand, StartedAgent, StoredAttachment, SubAgentRequest, SubAgentState, SubAgentStatus, ToolError,
-    TurnLimit,
+    TurnLimit, Zone,
 };
 use haft_engine::Session;
 use haft_store::{NewSession, SessionRecord};
@@ -29,6 +30,8 @@ struct CheckedRequest {
     agent: String,
     is_other_agent: bool,
     label: String,
+    /// The folder that its commands start in, without links.
+    cwd: Option<PathBuf>,
 }
 
 /// What a run of a sub-agent begins with.
@@ -69,7 +72,8 @@ impl ConversationAgents {
         }
         self.refuse_depth(session.caller().depth)?;
         self.lanes.refuse_children(self.lanes.children(session.id()).len())?;
-        Ok(CheckedRequest { agent_type, agent, is_other_agent, label: label(request)? })
+        let cwd = request.cwd.as_deref().map(|folder| start_folder(folder, &session)).transpose()?.or_else(|| self.cwd.clone());
+        Ok(CheckedRequest { agent_type, agent, is_other_agent, label: label(request)?, cwd })
     }
 
     fn agent(&self, wanted: Option<&str>, session: &Session) -> Result<(String, bool), ToolError> {
@@ -96,8 +100,9 @@ impl ConversationAgents {
         )))
     }
 
-    pub(super) async fn start(&self, request: SubAgentRequest, call: CancellationToken) -> Result<StartedAgent, ToolError> {
-        let CheckedRequest { agent_type, agent, label, .. } = self.checked(&request)?;
+    pub(super) async fn start(&self, mut request: SubAgentRequest, call: CancellationToken) -> Result<StartedAgent, ToolError> {
+        let CheckedRequest { agent_type, agent, label, cwd, .. } = self.checked(&request)?;
+        request.cwd = cwd;
         let (attached, parent) = (self.attached()?, self.session()?);
         let mut new = NewSession::new(agent.as_str(), parent.workspace());
         new.title = Some(label);
@@ -118,7 +123,11 @@ impl ConversationAgents {
         let order = RunOrder {
             agent_type,
             model,
-            input: with_attachments(request.task, &attachments, request.attached_as.as_deref()),
+            input: with_attachments(
+                with_folder(request.task, status.cwd.as_deref(), &parent),
+                &attachments,
+                request.attached_as.as_deref(),
+            ),
             limits,
             timeout: request.timeout,
             call: (!request.background).then_some(call),
@@ -151,7 +160,8 @@ impl ConversationAgents {
     fn run(&self, live: Arc<LiveAgent>, record: SessionRecord, parent: Session, order: RunOrder) -> Result<(), ToolError> {
         let (attached, status) = (self.attached()?, live.status());
         let RunOrder { agent_type, model, input, limits, timeout, call, forget } = order;
-        let agents = Self::new(Arc::clone(&self.lanes), Arc::clone(&self.factory)).with_sandbox(status.sandbox);
+        let agents =
+            Self::new(Arc::clone(&self.lanes), Arc::clone(&self.factory)).with_sandbox(status.sandbox).with_cwd(status.cwd.clone());
         let child = ChildConversation {
             parent,
             provider: attached.provider,
@@ -161,6 +171,8 @@ impl ConversationAgents {
             agent: status.agent,
             agent_type,
             sandbox: status.sandbox,
+            cwd: status.cwd,
+            thinking: status.thinking,
             limits,
             steering: live.steering.clone(),
             watcher: Arc::new(ChildWatcher { live: Arc::clone(&live), parent: attached.watcher }),
@@ -206,6 +218,30 @@ impl ConversationAgents {
     }
 }
 
+/// A folder of the workspace that commands can start in.
+fn start_folder(folder: &Path, session: &Session) -> Result<PathBuf, ToolError> {
+    let shown = display::escape_line(&folder.to_string_lossy()).into_owned();
+    let location = session.host().files().locate(folder)?;
+    if location.zone() != Zone::Workspace {
+        return Err(ToolError::validation(format!(
+            "The sub-agent is not started: its folder '{shown}' (cwd) is not in the workspace. Name one that is, or leave 'cwd' out."
+        )));
+    }
+    if !location.path().is_dir() {
+        return Err(ToolError::validation(format!(
+            "The sub-agent is not started: there is no folder '{shown}' (cwd). Create it first, or leave 'cwd' out."
+        )));
+    }
+    Ok(location.path().to_owned())
+}
+
+/// The task, and where its commands start.
+fn with_folder(task: String, cwd: Option<&Path>, parent: &Session) -> String {
+    let Some(cwd) = cwd else { return task };
+    let folder = cwd.strip_prefix(parent.workspace()).unwrap_or(cwd).display();
+    format!("{task}\n\n[Your commands start in the folder {folder}; paths of files are relative to the workspace.]")
+}
+
 /// The task, and where its files are; `called` is the folder that the task names as theirs.
 fn with_attachments(task: String, attachments: &[StoredAttachment], called: Option<&str>) -> String {
     if attachments.is_empty() {
@@ -245,6 +281,8 @@ fn new_status(request: &SubAgentRequest, new: &NewSession, parent: &Session, age
         reported: false,
         is_open: request.is_open,
         sandbox: request.sandbox,
+        cwd: request.cwd.clone(),
+        thinking: request.thinking,
     }
 }
 

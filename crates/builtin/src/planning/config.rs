@@ -67,8 +67,12 @@ fn show(settings: &[SettingReport]) -> ToolOutput {
     if left > 0 {
         lines.push(format!("({} more: name a longer part of the key)", count(left, "setting")));
     }
-    let details: Vec<Value> = settings.iter().take(MAX_SHOWN).map(details).collect();
-    ToolOutput::text(lines.join("\n")).with_details(json!({"operation": "get", "settings": details}))
+    let rows: Vec<Value> = settings.iter().take(MAX_SHOWN).map(details).collect();
+    let mut details = json!({"operation": "get", "settings": rows});
+    if let [setting] = settings {
+        (details["setting"], details["value"]) = (json!(setting.key), setting.value.clone());
+    }
+    ToolOutput::text(lines.join("\n")).with_details(details)
 }
 
 fn details(setting: &SettingReport) -> Value {

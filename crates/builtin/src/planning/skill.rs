@@ -68,11 +68,19 @@ impl Tool for SkillTool {
         let name = params.name()?;
         let content = cx.skills().read(name, params.file.as_deref()).await?;
         if let Some(file) = &params.file {
-            return Ok(ToolOutput::text(content.text).with_details(json!({"skill": name, "file": file})));
+            let details = json!({"skill": name, "file": file, "path": content.path.to_string_lossy()});
+            return Ok(ToolOutput::text(content.text).with_details(details));
         }
         let given = params.args.as_deref().unwrap_or_default();
         let text = instructions(name, &arguments::substitute(&content.text, given), &content);
-        let details = json!({"skill": name, "args": given, "files": content.files, "allowed_tools": content.allowed_tools});
+        let details = json!({
+            "skill": name,
+            "path": content.path.to_string_lossy(),
+            "args": given,
+            "description": content.description,
+            "files": content.files,
+            "allowed_tools": content.allowed_tools,
+        });
         Ok(ToolOutput::text(text).with_details(details))
     }
 }

@@ -1,13 +1,16 @@
-use haft_contract::{Dialect, Form, FormParameter, Plan, PlanContext, SessionState, Tool, ToolContext, ToolError, ToolOutput};
+use haft_contract::{
+    Dialect, Form, FormParameter, ModelChange, Plan, PlanContext, SessionState, SessionUse, Tool, ToolContext, ToolError, ToolOutput,
+};
 use haft_macros::ToolMeta;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::sessions_list::{row, seconds_since};
+use crate::shared::sub_agents::moment;
 
-/// Show the state of this conversation, or of another one that you may see. Model, access, tokens, cost, sub-agents, time. It changes
-/// nothing: the user chooses the model.
+/// Show the state of this conversation, or of another one that you may see. Model, access, tokens, cost, sub-agents, time. With 'model'
+/// it also changes the model of that conversation; do so only if the user wants it.
 #[derive(Debug, ToolMeta)]
 #[tool(
     label = "Session status",
@@ -15,9 +18,9 @@ use super::sessions_list::{row, seconds_since};
     category = System,
     access = ReadOnly,
     timeout_secs = 10,
+    rules = Configure,
     forms = FORMS,
     profiles = ["minimal", "coding", "messaging"],
-    read_only,
     idempotent
 )]
 pub(crate) struct SessionStatus;
@@ -30,17 +33,30 @@ pub(crate) struct Params {
     /// The session, by its id, or the label of a sub-agent. Defaults to this conversation.
     #[schemars(extend("x-aliases" = ["session_key", "session_id"]))]
     session: Option<String>,
+    /// Another model for it, as provider/model, or 'default' for the configured one. It answers from its next turn on.
+    model: Option<String>,
+}
+
+impl Params {
+    fn model(&self) -> Option<&str> {
+        self.model.as_deref().map(str::trim).filter(|model| !model.is_empty())
+    }
 }
 
 impl Tool for SessionStatus {
     type Params = Params;
     type Output = ToolOutput;
 
-    fn plan(&self, _: &Params, _: &PlanContext<'_>) -> Result<Plan, ToolError> {
-        Ok(Plan::nothing().read_sessions())
+    fn plan(&self, params: &Params, _: &PlanContext<'_>) -> Result<Plan, ToolError> {
+        let plan = Plan::nothing().read_sessions();
+        Ok(if params.model().is_some() { plan.configure(SessionUse::MODEL) } else { plan })
     }
 
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let changed = match params.model() {
+            Some(model) => Some(cx.sessions().set_model(params.session.as_deref(), model).await?),
+            None => None,
+        };
         let state = cx.sessions().status(params.session.as_deref()).await?;
         let now = cx.clock().now();
         let mut details = row(&state.summary, now);
@@ -49,7 +65,13 @@ impl Tool for SessionStatus {
         details["context_tokens"] = json!(state.context.map(|(used, _)| used));
         details["context_window"] = json!(state.context.map(|(_, window)| window));
         details["cost_micros"] = json!(state.summary.cost_micros);
-        Ok(ToolOutput::text(card(&state, cx)).with_details(details))
+        details["ok"] = json!(true);
+        details["changed_model"] = json!(changed.is_some());
+        details["next_model"] = json!(changed.as_ref().map(|change| &change.model));
+        let line = changed.map(|ModelChange { model, when, .. }| format!("The model is {model} {when}.\n")).unwrap_or_default();
+        let text = line + &card(&state, cx);
+        details["status_text"] = json!(text);
+        Ok(ToolOutput::text(text).with_details(details))
     }
 }
 
@@ -69,6 +91,8 @@ fn card(state: &SessionState, cx: &ToolContext) -> String {
     lines.push(format!("Running sub-agents: {}", state.running));
     lines.push(format!("Last message: {} s ago", seconds_since(session.updated, now)));
     lines.push(format!("Folder: {}", session.workspace.display()));
+    lines.extend(moment(now).map(|now| format!("Time: {now}")));
     lines.extend(cx.clock().time_zone().map(|zone| format!("Time zone: {zone}")));
+    lines.push(concat!("Haft: ", env!("CARGO_PKG_VERSION")).to_owned());
     lines.join("\n")
 }

@@ -63,6 +63,7 @@ impl Tool for SessionsHistory {
             "dropped_entries": page.dropped,
             "content_truncated": page.is_cut,
             "content_redacted": page.is_redacted,
+            "bytes": page.messages.iter().map(|message| message.text.len()).sum::<usize>(),
         });
         Ok(ToolOutput::text(text).with_details(details))
     }

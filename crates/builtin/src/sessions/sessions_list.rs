@@ -9,6 +9,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::shared::sub_agents::moment;
+
 const DEFAULT_LIMIT: usize = 50;
 const MAX_MESSAGES: usize = 20;
 const TITLE_CHARACTERS: usize = 60;
@@ -95,15 +97,19 @@ pub(crate) fn row(session: &SessionSummary, now: SystemTime) -> Value {
         "session": session.id,
         "kind": session.kind,
         "title": session.title,
+        "label": session.title.as_ref().filter(|_| session.parent.is_some()),
         "agent": session.agent,
         "model": session.model,
         "workspace": session.workspace.to_string_lossy(),
         "parent": session.parent,
         "status": session.state,
         "entries": session.messages,
+        "created_at": moment(session.created),
+        "updated_at": moment(session.updated),
         "updated_seconds_ago": seconds_since(session.updated, now),
         "input_tokens": session.input,
         "output_tokens": session.output,
+        "total_tokens": session.input.saturating_add(session.output),
         "messages": newest,
     })
 }

@@ -96,8 +96,14 @@ impl Tool for SessionsSend {
         Ok(match sent {
             SessionDelivery::Answered { id, reply } => ToolOutput::text(format!("Session {id} answers:\n{reply}"))
                 .with_details(json!({"status": "ok", "session": id, "reply": reply})),
-            SessionDelivery::Delivered { id, when } => ToolOutput::text(format!("Session {id} reads the message {when}; no answer yet."))
-                .with_details(json!({"status": "accepted", "session": id})),
+            SessionDelivery::Delivered { id, when, is_late } => {
+                let details = json!({
+                    "status": if is_late && !wait.is_zero() { "timeout" } else { "accepted" },
+                    "session": id,
+                    "delivery": {"status": "pending", "mode": "announce"},
+                });
+                ToolOutput::text(format!("Session {id} reads the message {when}; no answer yet.")).with_details(details)
+            }
         })
     }
 }

@@ -1,12 +1,14 @@
 mod attachment;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use haft_contract::{
-    Dialect, Form, FormParameter, Plan, PlanContext, SandboxDemand, StartedAgent, StoredAttachment, SubAgentRequest, Tool, ToolContext,
-    ToolError, ToolOutput,
+    Dialect, Form, FormParameter, Plan, PlanContext, SandboxDemand, StartedAgent, StoredAttachment, SubAgentRequest, ThinkingLevel, Tool,
+    ToolContext, ToolError, ToolOutput,
 };
 use haft_macros::ToolMeta;
+use haft_text::display;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -79,6 +81,13 @@ pub(crate) struct Params {
     agent_type: Option<String>,
     /// Another model than yours, as provider/model.
     model: Option<String>,
+    /// How much its model thinks: 'off', 'minimal', 'low', 'medium', 'high' or 'xhigh'. Defaults to what its provider does.
+    thinking: Option<String>,
+    /// What runs it. Only 'subagent', the default.
+    runtime: Option<String>,
+    /// The folder of the workspace that its commands start in. Defaults to the workspace.
+    #[schemars(extend("x-aliases" = ["workdir"]))]
+    cwd: Option<PathBuf>,
     /// How many seconds it may take; 0 for as long as the user configured. Defaults to 0.
     #[schemars(extend("x-aliases" = ["timeout_seconds"]))]
     run_timeout_seconds: Option<u64>,
@@ -110,7 +119,29 @@ impl Params {
         }
     }
 
+    fn thinking(&self) -> Result<Option<ThinkingLevel>, ToolError> {
+        let Some(level) = self.thinking.as_deref().map(str::trim).filter(|level| !level.is_empty()) else { return Ok(None) };
+        let unknown = |_| {
+            let levels = ThinkingLevel::NAMES.join(", ");
+            ToolError::validation(format!("There is no thinking level '{}'. Levels are: {levels}.", display::shorten(level, 40)))
+        };
+        level.to_ascii_lowercase().parse().map(Some).map_err(unknown)
+    }
+
+    fn check_runtime(&self) -> Result<(), ToolError> {
+        let runtime = self.runtime.as_deref().map_or("subagent", str::trim);
+        if runtime.eq_ignore_ascii_case("subagent") || runtime.is_empty() {
+            return Ok(());
+        }
+        Err(ToolError::validation(format!(
+            "The runtime '{}' is not available: sub-agents run in Haft alone, and agents of other programs (acp) are not started. Leave \
+             'runtime' out, or run the other program with exec.",
+            display::shorten(runtime, 40)
+        )))
+    }
+
     fn request(&self) -> Result<SubAgentRequest, ToolError> {
+        self.check_runtime()?;
         let is_open = self.mode()? == SpawnMode::Session;
         Ok(SubAgentRequest {
             task: self.task.clone(),
@@ -125,6 +156,8 @@ impl Params {
             sandbox: if self.sandbox == Sandbox::Require { SandboxDemand::Require } else { SandboxDemand::Inherit },
             attachments: attachment::decode_all(self.attachments.as_deref().unwrap_or_default())?,
             attached_as: self.attach_as.as_ref().map_or(Ok(None), AttachAs::folder)?,
+            cwd: self.cwd.clone().filter(|folder| !folder.as_os_str().is_empty()),
+            thinking: self.thinking()?,
         })
     }
 }

@@ -131,7 +131,12 @@ fn list(params: &Params, all: &[SubAgentStatus], now: SystemTime) -> ToolOutput 
     };
     let shown: Vec<(usize, &SubAgentStatus)> = all.iter().enumerate().filter(|(_, status)| is_recent(status)).collect();
     let rows = |wanted: bool| shown.iter().filter(move |(_, status)| status.state.is_active() == wanted);
-    let data = |wanted: bool| rows(wanted).map(|(_, status)| details(status, now)).collect::<Vec<Value>>();
+    let row = |(index, status): &(usize, &SubAgentStatus)| {
+        let mut row = details(status, now);
+        row["index"] = json!(index + 1);
+        row
+    };
+    let data = |wanted: bool| rows(wanted).map(row).collect::<Vec<Value>>();
     let lines: Vec<String> = shown.iter().map(|(index, status)| format!("{}. {}", index + 1, line(status, now))).collect();
     let text = if lines.is_empty() {
         format!("No sub-agent runs, and none has ended in the last {minutes} minutes ({} in all).", all.len())

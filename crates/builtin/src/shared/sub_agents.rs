@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use haft_contract::{ErrorKind, SubAgentState, SubAgentStatus, ToolError};
 use haft_text::truncate::ellipsize;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 /// How many a message lists.
@@ -65,6 +66,11 @@ pub(crate) fn line(status: &SubAgentStatus, now: SystemTime) -> String {
     format!("{label} ({agent_type}): {state}{error}, {seconds} s, {calls} calls, {tokens} tokens. Task: {task} [{id}]")
 }
 
+/// A time as text, such as `2026-11-17T18:47:48Z`.
+pub(crate) fn moment(time: SystemTime) -> Option<String> {
+    Timestamp::try_from(time).ok().map(|time| time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+}
+
 fn run_time(status: &SubAgentStatus, now: SystemTime) -> Duration {
     let until = status.ended.unwrap_or(now);
     status.started.and_then(|started| until.duration_since(started).ok()).unwrap_or_default()
@@ -77,6 +83,7 @@ pub(crate) fn details(status: &SubAgentStatus, now: SystemTime) -> Value {
         "session": status.id,
         "parent": status.parent,
         "label": status.label,
+        "task": ellipsize(status.task.trim(), TASK_CHARACTERS),
         "agent": status.agent,
         "agent_type": status.agent_type,
         "model": status.model,
@@ -86,8 +93,12 @@ pub(crate) fn details(status: &SubAgentStatus, now: SystemTime) -> Value {
         "tool_calls": status.calls,
         "input_tokens": status.input,
         "output_tokens": status.output,
+        "total_tokens": status.input.saturating_add(status.output),
         "cost_micros": status.cost_micros,
         "duration_ms": u64::try_from(run_time(status, now).as_millis()).unwrap_or(u64::MAX),
+        "created_at": moment(status.created),
+        "started_at": status.started.and_then(moment),
+        "ended_at": status.ended.and_then(moment),
         "error": status.error,
     })
 }

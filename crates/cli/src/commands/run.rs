@@ -35,9 +35,13 @@ pub(crate) fn run(common: &Common, request: &RunArgs, output: &Output) -> Result
     block_on(async {
         let watcher = watcher(output, schema.is_some());
         let prompts = if request.prompt == "-" { UserPrompts::Never } else { UserPrompts::Allowed };
+        let stored = match (&request.model, &request.session) {
+            (None, Some(session)) => conversation::stored_model(&wire, session).await?,
+            _ => None,
+        };
         let start = ConversationStart {
             session: request.session.as_deref(),
-            model: request.model.as_deref(),
+            model: request.model.as_deref().or(stored.as_deref()),
             prompts,
             max_rounds: request.max_rounds,
             waits_for_agents: true,

@@ -22,12 +22,14 @@ pub(super) struct HostOwner<'a> {
     pub(super) agents: Vec<&'a str>,
     /// Where its commands run.
     pub(super) sandbox: SandboxDemand,
+    /// The folder that they start in; the workspace, if absent.
+    pub(super) cwd: Option<PathBuf>,
 }
 
 impl<'a> From<&'a str> for HostOwner<'a> {
     /// An agent that the user started.
     fn from(agent: &'a str) -> Self {
-        Self { agents: vec![agent], sandbox: SandboxDemand::Inherit }
+        Self { agents: vec![agent], sandbox: SandboxDemand::Inherit, cwd: None }
     }
 }
 
@@ -66,7 +68,7 @@ impl Wire {
         jobs: impl FnOnce() -> JobSettings + Send + 'static,
         calls: Calls,
     ) -> Result<LocalHost, Failure> {
-        let HostOwner { agents, sandbox } = owner.into();
+        let HostOwner { agents, sandbox, cwd } = owner.into();
         let workspace = self.workspace_options(&agents, root, spills, calls)?;
         let data_folder = self.settings.data_folder.clone();
         let page_cache = data_folder.join("cache").join("web");
@@ -82,7 +84,7 @@ impl Wire {
             let processes = match shell::options(&config, &data_folder, calls) {
                 Ok(options) => {
                     let JobSettings { jobs, wait_for_exit } = jobs();
-                    let options = limits.apply(shell::demanded(ShellOptions { jobs, wait_for_exit, ..options }, sandbox));
+                    let options = limits.apply(shell::demanded(ShellOptions { jobs, wait_for_exit, start: cwd, ..options }, sandbox));
                     LocalProcesses::default().with_helpers(&options, hidden).with_shell(options, workspace_files, Arc::clone(&http))
                 }
                 Err(failure) => LocalProcesses::unavailable(failure.message.clone()),

@@ -1,5 +1,6 @@
 //! The lineage of a sub-agent that the user resumes: it keeps at most the rights of the agents that started it and of its type.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use haft_agent::find_type;
@@ -72,11 +73,16 @@ impl Lineage {
         self.sandbox
     }
 
+    /// The folder that its commands start in.
+    pub(crate) fn cwd(&self) -> Option<PathBuf> {
+        self.status.cwd.clone()
+    }
+
     /// What its machine is limited by, if it runs as this agent.
     pub(super) fn owner<'a>(&'a self, agent: &'a str) -> HostOwner<'a> {
         let above = self.levels.iter().rev().map(|level| level.agent.as_str());
         let agents = std::iter::once(agent).chain(above).chain(std::iter::once(self.root.as_str())).collect();
-        HostOwner { agents, sandbox: self.sandbox }
+        HostOwner { agents, sandbox: self.sandbox, cwd: self.status.cwd.clone() }
     }
 
     /// A session as the agents above it would start it. The agent that it ran as counts among them if the user names another.

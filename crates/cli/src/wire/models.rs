@@ -12,6 +12,7 @@ mod setup;
 use std::sync::Arc;
 
 use haft_agent::{DemoModel, HttpProvider, Provider};
+use haft_contract::ThinkingLevel;
 use haft_provider::Model;
 
 pub(crate) use self::embeddings::ProviderEmbedder;
@@ -121,13 +122,45 @@ fn first_with_key(settings: &Settings) -> Option<ModelName> {
 }
 
 async fn by_name(settings: &Settings, name: &str) -> Result<Arc<dyn Provider>, Failure> {
-    if name == DEMO {
+    with_thinking(settings, name, None).await
+}
+
+/// The named model, which thinks so much before it answers.
+pub(crate) async fn thinking_provider(settings: &Settings, name: &str, level: ThinkingLevel) -> Result<Arc<dyn Provider>, Failure> {
+    with_thinking(settings, name, Some(level)).await
+}
+
+async fn with_thinking(settings: &Settings, name: &str, thinking: Option<ThinkingLevel>) -> Result<Arc<dyn Provider>, Failure> {
+    // The demo model has rules, and no thoughts.
+    if name == DEMO || name.starts_with("demo/") {
         return Ok(Arc::new(DemoModel::default()));
     }
     let (provider, name) = parts(name)?;
     let setup = ProviderSetup::new(settings, provider)?;
-    let model = model(settings, &setup, name);
+    let mut model = model(settings, &setup, name);
+    model.thinking = thinking;
     Ok(Arc::new(HttpProvider::new(model, setup.endpoint().await?, setup.client()?)))
+}
+
+/// Refuses a model that the configuration does not have: a conversation that changes its model goes to no other provider than those
+/// of the user's configuration, and where that lists models, to one of them.
+pub(crate) async fn check_listed(settings: &Settings, name: &str) -> Result<(), Failure> {
+    if name == DEMO {
+        return Ok(());
+    }
+    let (provider, model) = parts(name)?;
+    let is_default = || async { choose(settings, None).await.is_ok_and(|chosen| chosen.provider.model().provider == provider) };
+    if !own_providers(&settings.provenance).iter().any(|known| known == provider) && !is_default().await {
+        return Err(Failure::usage(format!("the provider '{provider}' is not in the configuration, so no conversation changes to it"))
+            .help(format!("ask the user to add [providers.{provider}], or to choose the model")));
+    }
+    let value = settings.provenance.value_at(&["providers", provider, "models"]);
+    let listed: Vec<String> = value.entries().iter().map(|entry| entry.value.clone()).collect();
+    if listed.is_empty() || listed.iter().any(|known| known == model) {
+        return Ok(());
+    }
+    Err(Failure::usage(format!("'{name}' is not among the models of the provider '{provider}'"))
+        .help(format!("providers.{provider}.models has: {}", listed.join(", "))))
 }
 
 /// A model of a provider, to see what its form of a tool is.

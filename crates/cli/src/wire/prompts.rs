@@ -76,6 +76,11 @@ impl Prompts {
         Arc::clone(self.skills.get_or_init(read))
     }
 
+    /// Whether a folder, without links, is that of a skill.
+    pub(crate) fn has_skill_in(&self, folder: &Path) -> bool {
+        self.skills().skills.iter().any(|skill| skill.folder.canonicalize().is_ok_and(|real| real == folder))
+    }
+
     /// All commands of the user; those of the program have the names in `taken`.
     pub(crate) async fn commands(&self, taken: &[&str]) -> Result<UserCommands, Failure> {
         let (folders, files) = self.sources()?;

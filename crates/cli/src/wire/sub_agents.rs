@@ -1,6 +1,6 @@
 //! Builds the conversations of sub-agents.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use haft_agent::{
@@ -26,6 +26,7 @@ pub(crate) fn conversation_agents(
     store: &Arc<SqliteCallLog>,
     prompts: UserPrompts,
     sandbox: SandboxDemand,
+    cwd: Option<PathBuf>,
 ) -> Arc<ConversationAgents> {
     let settings = &wire.settings.config.subagents;
     let limits = LaneLimits {
@@ -37,7 +38,7 @@ pub(crate) fn conversation_agents(
     let lanes = Arc::new(Lanes::new(Arc::new(store.sessions()), limits));
     let types = agent_types::load(&wire.settings);
     let factory = Factory { wire: Arc::clone(wire), store: Arc::clone(store), prompts, types };
-    Arc::new(ConversationAgents::new(lanes, Arc::new(factory)).with_sandbox(sandbox))
+    Arc::new(ConversationAgents::new(lanes, Arc::new(factory)).with_sandbox(sandbox).with_cwd(cwd))
 }
 
 /// What a conversation offers to its tools.
@@ -68,6 +69,17 @@ impl SubAgentFactory for Factory {
 
     fn check_model(&self, name: &str) -> Result<(), ToolError> {
         models::check_name(&self.wire.settings, name).map_err(|failure| refused(&failure))
+    }
+
+    fn open_model<'a>(&'a self, name: Option<&'a str>, agent: &'a str) -> BoxFuture<'a, Result<Arc<dyn Provider>, ToolError>> {
+        Box::pin(async move {
+            let settings = &self.wire.settings;
+            if let Some(name) = name {
+                models::check_listed(settings, name).await.map_err(|failure| refused(&failure))?;
+            }
+            let of_agent = settings.provenance.value_at(&["agents", agent, "model"]).as_text();
+            models::provider(settings, name.or(of_agent)).await.map_err(|failure| refused(&failure))
+        })
     }
 
     fn check_sandbox(&self) -> Result<(), ToolError> {
@@ -122,6 +134,7 @@ impl Factory {
         runner.messages = resumed.messages;
         runner.disclosed = disclose_tools(&runner);
         runner.disclosed.set_budget(self.wire.tool_budget_percent());
+        runner.restore(resumed.carried, |folder| self.wire.prompts.has_skill_in(folder));
         Ok(runner)
     }
 
@@ -129,9 +142,15 @@ impl Factory {
     async fn provider(&self, child: &ChildConversation) -> Result<Arc<dyn Provider>, Failure> {
         let of_agent = || self.wire.settings.provenance.value_at(&["agents", &child.agent, "model"]).as_text();
         let is_other = *child.agent != **child.parent.agent();
-        match child.model.as_deref().or_else(|| of_agent().filter(|_| is_other)) {
-            Some(name) => models::provider(&self.wire.settings, Some(name)).await,
-            None => Ok(Arc::clone(&child.provider)),
+        let named = child.model.as_deref().or_else(|| of_agent().filter(|_| is_other));
+        let own = child.provider.model();
+        match (named, child.thinking) {
+            (None, None) => Ok(Arc::clone(&child.provider)),
+            (Some(name), None) => models::provider(&self.wire.settings, Some(name)).await,
+            (named, Some(thinking)) => {
+                let own = || format!("{}/{}", own.provider, own.name);
+                models::thinking_provider(&self.wire.settings, &named.map_or_else(own, str::to_owned), thinking).await
+            }
         }
     }
 
@@ -146,7 +165,7 @@ impl Factory {
         let blobs = open_blobs(&wire.settings.data_folder, Some(&child.record.id))?;
         let parents = std::iter::successors(Some(child.parent.caller()), |caller| caller.parent.as_deref());
         let agents = std::iter::once(agent).chain(parents.map(|caller| &*caller.agent)).collect();
-        let owner = HostOwner { agents, sandbox: child.sandbox };
+        let owner = HostOwner { agents, sandbox: child.sandbox, cwd: child.cwd.clone() };
         let host = wire.open_host(owner, folder, Some(blobs.spill_folder()), wire.recorded_jobs(&self.store), Calls::OfModel)?;
         let mut services = conversation_services(wire, &child.agents);
         add_planning(&mut services, Arc::new(self.store.sessions()), &child.watcher, &child.steering);
@@ -176,7 +195,7 @@ impl Wire {
         };
         let entries = agent_type.tools.as_deref().unwrap_or_default();
         let session = match narrowed_tools(entries, &|name| self.prompts.canonical(name)) {
-            Some(tools) => session.limited(TurnLimit::new(tools, format!("the agent type '{}'", agent_type.name))),
+            Some(tools) => session.limited(TurnLimit::new(tools, format!("the agent type '{}'", agent_type.name)).of_type()),
             None => session,
         };
         let session = match agent_type.access {

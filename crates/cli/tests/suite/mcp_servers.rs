@@ -15,7 +15,7 @@ fn script() -> String {
 }
 
 /// The table of a server in this mode, with a folder of its own.
-fn table(world: &World, mode: &str, keys: &str) -> String {
+pub(super) fn table(world: &World, mode: &str, keys: &str) -> String {
     let folder = world.path(&format!("servers/{mode}"));
     fs::create_dir_all(&folder).unwrap();
     let (script, folder) = (script(), folder.display().to_string());

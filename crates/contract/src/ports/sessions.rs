@@ -63,6 +63,8 @@ pub struct SessionSummary {
     pub cost_micros: i64,
     /// Its newest messages, if they were wanted.
     pub newest: Vec<SessionMessage>,
+    /// Whether it has seen untrusted content.
+    pub is_tainted: bool,
 }
 
 /// A message of a conversation, for reading.
@@ -102,6 +104,8 @@ pub struct SessionPage {
     pub is_cut: bool,
     /// Whether something in it was redacted.
     pub is_redacted: bool,
+    /// Whether the conversation has seen untrusted content.
+    pub is_tainted: bool,
 }
 
 /// The state of a conversation.
@@ -135,7 +139,20 @@ pub enum SessionDelivery {
         id: String,
         /// When the message is read, in words.
         when: &'static str,
+        /// Whether an answer was waited for.
+        is_late: bool,
     },
+}
+
+/// Another model for a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelChange {
+    /// The session.
+    pub id: String,
+    /// The model, as `provider/model`.
+    pub model: String,
+    /// When it answers, in words.
+    pub when: &'static str,
 }
 
 /// The conversations that a conversation sees.
@@ -146,6 +163,8 @@ pub trait SessionDirectory: Send + Sync {
     fn history<'a>(&'a self, session: &'a str, limit: usize, with_tools: bool) -> BoxFuture<'a, Result<SessionPage, ToolError>>;
     /// The state of a conversation; of the current one, if none is named.
     fn status<'a>(&'a self, session: Option<&'a str>) -> BoxFuture<'a, Result<SessionState, ToolError>>;
+    /// Gives a conversation another model, as `provider/model`, or with `default` the configured one; the current one, if none is named.
+    fn set_model<'a>(&'a self, session: Option<&'a str>, model: &'a str) -> BoxFuture<'a, Result<ModelChange, ToolError>>;
     /// Sends a message to a conversation by its id or label, and waits for the answer of its agent.
     fn send<'a>(&'a self, to: &'a str, message: &'a str, wait: Duration) -> BoxFuture<'a, Result<SessionDelivery, ToolError>>;
 }

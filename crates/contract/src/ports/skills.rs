@@ -27,6 +27,10 @@ impl SkillSummary {
 pub struct SkillContent {
     /// The instructions, or the text of a file of the skill.
     pub text: String,
+    /// What the skill is for; only with the instructions.
+    pub description: String,
+    /// The file that was read.
+    pub path: PathBuf,
     /// Other files of the skill, as paths in its folder; only with the instructions.
     pub files: Vec<String>,
     /// The folder of the skill, where it has other files, which commands may read from now on.

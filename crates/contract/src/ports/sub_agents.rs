@@ -1,5 +1,6 @@
 //! Port for sub-agents: conversations that a conversation starts, each with at most its rights.
 
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use tokio_util::sync::CancellationToken;
@@ -81,6 +82,28 @@ pub struct SubAgentStatus {
     pub is_open: bool,
     /// Where its commands run.
     pub sandbox: SandboxDemand,
+    /// The folder that its commands start in; the workspace, if absent.
+    pub cwd: Option<PathBuf>,
+    /// How much its model thinks before it answers; as the provider decides, if absent.
+    pub thinking: Option<ThinkingLevel>,
+}
+
+named_enum! {
+    /// How much a model thinks before it answers.
+    ThinkingLevel {
+        /// Not at all.
+        Off = "off",
+        /// As little as it can.
+        Minimal = "minimal",
+        /// A little.
+        Low = "low",
+        /// Some.
+        Medium = "medium",
+        /// Much.
+        High = "high",
+        /// As much as it can.
+        Max = "xhigh" | "max",
+    }
 }
 
 named_enum! {
@@ -114,7 +137,7 @@ pub struct StoredAttachment {
     /// Its media type, if the parent said so.
     pub mime_type: Option<String>,
     /// Where the sub-agent reads it.
-    pub path: std::path::PathBuf,
+    pub path: PathBuf,
     /// Its size in bytes.
     pub bytes: usize,
     /// SHA-256 of its content, in hexadecimal digits.
@@ -159,6 +182,10 @@ pub struct SubAgentRequest {
     pub attachments: Vec<AgentAttachment>,
     /// The folder that the task calls theirs, if it does.
     pub attached_as: Option<String>,
+    /// The folder that its commands start in; the workspace, if absent.
+    pub cwd: Option<PathBuf>,
+    /// How much its model thinks.
+    pub thinking: Option<ThinkingLevel>,
 }
 
 /// A kind of sub-agent.
@@ -180,7 +207,7 @@ pub struct AgentType {
     /// Its model; that of its parent, if absent.
     pub model: Option<String>,
     /// The file that defines it; absent for those that come with Haft.
-    pub file: Option<std::path::PathBuf>,
+    pub file: Option<PathBuf>,
 }
 
 impl AgentType {

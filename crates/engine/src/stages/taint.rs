@@ -61,6 +61,19 @@ impl SessionTaint {
         };
     }
 
+    /// Remembers what the session brought in before this process.
+    pub(crate) fn restore(&mut self, before: RecordedTaint) {
+        self.private |= before.private;
+        if before.untrusted {
+            self.untrusted = UntrustedContent::Several;
+        }
+    }
+
+    /// What it has brought in, without the calls that did.
+    pub(crate) fn summary(self) -> RecordedTaint {
+        RecordedTaint { private: self.private, untrusted: self.has_untrusted() }
+    }
+
     /// Whether the session has seen untrusted content.
     pub(crate) fn has_untrusted(self) -> bool {
         self.untrusted != UntrustedContent::None
@@ -98,7 +111,7 @@ fn brings_in(effect: &Effect) -> bool {
     }
 }
 
-/// What a recorded call has brought into its session, by its effects as history keeps them.
+/// What a recorded call has brought into its session, by its effects as history keeps them; or what a session has brought in.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RecordedTaint {
     /// It may have read private data.
@@ -123,6 +136,12 @@ impl RecordedTaint {
             taint.untrusted |= !in_sandbox;
         }
         taint
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self { private: self.private || other.private, untrusted: self.untrusted || other.untrusted }
     }
 
     /// Whether the session had seen untrusted content by the end of a call, by the decision as history keeps it.

@@ -9,7 +9,7 @@ use haft_agent::Steering;
 use haft_contract::ports::{SubAgents, WakeSource};
 use haft_provider::Message;
 use haft_store::{NewSession, SessionRecord};
-use haft_tui::chat::{ChatBackend, ChatOptions, NamedFiles, Prompt, close_conversation, open_conversation};
+use haft_tui::chat::{ChatBackend, ChatOptions, NamedFiles, Prompt, adopt_chosen_model, close_conversation, open_conversation};
 use haft_tui::conversation::Conversation;
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
@@ -333,6 +333,7 @@ impl SessionActor {
             *conversation = Some((chat, opened));
         }
         let Some((chat, conversation)) = conversation else { return Err(ApiError::internal("The conversation is not open.")) };
+        adopt_chosen_model(conversation, &**chat).await?;
         let prompt = prompt(&**chat, text).await?;
         let message = chat.message(&prompt, conversation.runner.provider.model()).await?;
         conversation.title_from(text).await?;

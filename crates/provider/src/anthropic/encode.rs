@@ -18,6 +18,10 @@ pub(super) fn request(turn: &ModelTurn<'_>) -> EncodedRequest {
     let Offer { tools, warnings } = offer(turn);
     let mut writer = MessagesWriter { model: turn.model, names: &names, ids: WireIds::default(), warnings };
     let mut body = json!({ "model": turn.model.name, "max_tokens": turn.model.max_output, "stream": true });
+    if let Some(tokens) = turn.model.thinking_tokens().filter(|tokens| *tokens > 0) {
+        body["max_tokens"] = turn.model.max_output.saturating_add(tokens).into();
+        body["thinking"] = json!({ "type": "enabled", "budget_tokens": tokens });
+    }
     if !turn.system.trim().is_empty() {
         body["system"] = json!([with_cache_breakpoint(json!({ "type": "text", "text": turn.system }))]);
     }

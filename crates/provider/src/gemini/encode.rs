@@ -30,6 +30,10 @@ pub(super) fn request(turn: &ModelTurn<'_>) -> EncodedRequest {
         body["toolConfig"] = json!({ "functionCallingConfig": { "mode": "AUTO" } });
     }
     body["generationConfig"] = json!({ "maxOutputTokens": turn.model.max_output });
+    if let Some(tokens) = turn.model.thinking_tokens() {
+        let most = turn.model.max_output.saturating_add(tokens);
+        body["generationConfig"] = json!({ "maxOutputTokens": most, "thinkingConfig": { "thinkingBudget": tokens } });
+    }
     let mut encoded = EncodedRequest::new(path(&turn.model.name), body);
     encoded.warnings = writer.warnings;
     encoded

@@ -10,7 +10,7 @@ use haft_contract::ports::SubAgentStatus;
 use crate::session_store::{LAST, MAX_VERSIONS, new_id};
 use crate::{
     MessageRecord, NewMessage, NewSession, ReplacedMessage, SessionClaim, SessionFilter, SessionOwner, SessionRecord, SessionStore,
-    StoreError, TodoVersion, UsageRecord, UsageSum, short_id,
+    StoreError, StoredTaint, TodoVersion, UsageRecord, UsageSum, short_id,
 };
 
 /// A [`SessionStore`] without a file.
@@ -35,6 +35,8 @@ struct SessionData {
     messages: Vec<MessageRecord>,
     replaced: Vec<ReplacedMessage>,
     owner: Option<SessionOwner>,
+    taint: StoredTaint,
+    skills: Option<String>,
 }
 
 fn lock(state: &Mutex<SessionStoreState>) -> MutexGuard<'_, SessionStoreState> {
@@ -55,7 +57,8 @@ impl SessionStoreState {
             return Err(StoreError::Exists { what: "session", id: record.id });
         }
         let id = record.id.clone();
-        self.sessions.insert(id, SessionData { record, messages, replaced: Vec::new(), owner: None });
+        self.sessions
+            .insert(id, SessionData { record, messages, replaced: Vec::new(), owner: None, taint: StoredTaint::default(), skills: None });
         Ok(())
     }
 
@@ -100,7 +103,10 @@ impl SessionStoreState {
         let before = data.messages.iter().filter(|message| message.number < at);
         let messages: Vec<MessageRecord> = before.map(|message| MessageRecord { session: id.clone(), ..message.clone() }).collect();
         let last = messages_end(&messages);
+        let (taint, skills) = (self.taint(session), data.skills.clone());
         self.create(record, messages)?;
+        let data = self.data_mut(&id)?;
+        (data.taint, data.skills) = (taint, skills);
         let todos = self.todos.get(session).and_then(|versions| versions.iter().find(|version| Some(version.at) <= last)).cloned();
         self.todos.extend(todos.map(|version| (id.clone(), VecDeque::from([version]))));
         Ok(id)
@@ -121,10 +127,29 @@ impl SessionStoreState {
         }
     }
 
+    /// A session, and those above it.
+    fn above<'a>(&'a self, session: &'a str) -> impl Iterator<Item = &'a str> {
+        std::iter::successors(Some(session), |id| self.sub_agents.get(*id).map(|status| &*status.parent))
+    }
+
     /// Whether a session is this one, or one beneath it.
     fn is_beneath(&self, session: &str, root: &str) -> bool {
-        let parent = |id: &&str| self.sub_agents.get(*id).map(|status| &*status.parent);
-        std::iter::successors(Some(session), parent).any(|id| id == root)
+        self.above(session).any(|id| id == root)
+    }
+
+    fn taint(&self, session: &str) -> StoredTaint {
+        self.above(session).filter_map(|id| self.sessions.get(id)).fold(StoredTaint::default(), |sum, data| sum.or(data.taint))
+    }
+
+    fn add_taint(&mut self, session: &str, taint: StoredTaint) -> Result<(), StoreError> {
+        self.data(session)?;
+        let above: Vec<String> = self.above(session).map(str::to_owned).collect();
+        for id in above {
+            if let Some(data) = self.sessions.get_mut(&id) {
+                data.taint = data.taint.or(taint);
+            }
+        }
+        Ok(())
     }
 
     fn sum(&self, counts: impl Fn(&UsageRecord) -> bool) -> UsageSum {
@@ -252,6 +277,28 @@ impl SessionStore for InMemorySessionStore {
             let (state, claimed) = (Arc::clone(&self.state), session.to_owned());
             Ok(SessionClaim::new(session, move || lock(&state).release(&claimed)))
         })
+    }
+
+    fn add_taint<'a>(&'a self, session: &'a str, taint: StoredTaint) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { lock(&self.state).add_taint(session, taint) })
+    }
+
+    fn taint<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<StoredTaint, StoreError>> {
+        Box::pin(async move {
+            let state = lock(&self.state);
+            state.data(session).map(|_| state.taint(session))
+        })
+    }
+
+    fn set_skills<'a>(&'a self, session: &'a str, skills: Option<&'a str>) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            lock(&self.state).data_mut(session)?.skills = skills.map(Into::into);
+            Ok(())
+        })
+    }
+
+    fn skills<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Option<String>, StoreError>> {
+        Box::pin(async move { Ok(lock(&self.state).data(session)?.skills.clone()) })
     }
 
     fn set_todos<'a>(&'a self, session: &'a str, version: TodoVersion) -> BoxFuture<'a, Result<(), StoreError>> {

@@ -41,6 +41,7 @@ mod session_change;
 mod session_rows;
 mod sessions;
 mod sub_agents;
+mod taint;
 mod todos;
 mod usage;
 mod writer;

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use haft_contract::ports::{SandboxDemand, SubAgentState, SubAgentStatus};
+use haft_contract::ports::{SandboxDemand, SubAgentState, SubAgentStatus, ThinkingLevel};
 use haft_store::{CallFilter, CallLog, CallRecord, CallStatus, MessageRecord, NewMessage, NewSession, SessionStore};
 use serde_json::json;
 
@@ -88,5 +88,7 @@ pub(crate) fn sub_agent(id: &str, parent: &str, state: SubAgentState) -> SubAgen
         reported: false,
         is_open: true,
         sandbox: SandboxDemand::Require,
+        cwd: Some(Path::new(OsStr::from_bytes(b"/home/\xff\xfe/w/sub")).into()),
+        thinking: Some(ThinkingLevel::High),
     }
 }

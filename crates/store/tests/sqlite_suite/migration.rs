@@ -13,13 +13,19 @@ use tempfile::{TempDir, tempdir};
 use super::{open, outsider};
 use crate::common::{ids, message, messages, new_session, record};
 
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 9] = [
     include_str!("../../src/backend/migrations/0001_calls.sql"),
     include_str!("../../src/backend/migrations/0002_sessions.sql"),
     include_str!("../../src/backend/migrations/0003_jobs.sql"),
+    include_str!("../../src/backend/migrations/0004_job_names.sql"),
+    include_str!("../../src/backend/migrations/0005_running.sql"),
+    include_str!("../../src/backend/migrations/0006_sub_agents.sql"),
+    include_str!("../../src/backend/migrations/0007_todos.sql"),
+    include_str!("../../src/backend/migrations/0008_open_sub_agents.sql"),
+    include_str!("../../src/backend/migrations/0009_modification_times.sql"),
 ];
 /// The version that this program migrates to.
-const NEWEST: i64 = 9;
+const NEWEST: i64 = 10;
 
 /// A database of an earlier version, without rows.
 fn of_version(version: usize) -> (TempDir, Connection) {
@@ -81,6 +87,33 @@ async fn a_database_of_version_3_keeps_its_jobs_under_the_new_column_names() {
     assert_eq!(running.socket.as_os_str().as_bytes(), b"/k\xfe");
     assert_eq!((ended.sandbox.as_str(), ended.end.as_ref().unwrap().code, ended.bytes), ("podman", Some(3), 9));
     assert_eq!(version(&outsider(folder.path())), NEWEST);
+}
+
+#[tokio::test]
+async fn sessions_of_version_9_are_tainted_as_their_calls_were() {
+    let (folder, old) = of_version(9);
+    let session = |id: &str| {
+        old.execute_batch(&format!("INSERT INTO sessions VALUES ('{id}', NULL, 'main', NULL, x'2f77', 1, 1, NULL, NULL, 0, 0)")).unwrap();
+    };
+    ["root", "child", "clean"].into_iter().for_each(session);
+    let call = |id: &str, session: &str, decision: &str| {
+        let sql = "INSERT INTO calls VALUES (?1, ?1, ?2, 'main', 'noop', 'success', NULL, 0, 1, 1, x'2f77', '', ?3, '[]', '{}', NULL)";
+        old.execute(sql, [id, session, decision]).unwrap();
+    };
+    call("c1", "child", r#"{"verdict":"allow","trace":[],"untrusted":true}"#);
+    call("c2", "clean", r#"{"verdict":"allow","trace":[]}"#);
+    call("c3", "clean", "no JSON");
+    old.execute_batch(
+        "INSERT INTO sub_agents (session, parent, depth, label, agent, agent_type, task, model, state, background, created, rounds, calls, \
+         input, output, reported) VALUES ('child', 'root', 1, '', 'main', 'explore', '', 'demo', 'done', 0, 1, 0, 0, 0, 0, 1)",
+    )
+    .unwrap();
+    drop(old);
+    let sessions = open(folder.path()).sessions();
+    for (id, untrusted) in [("root", true), ("child", true), ("clean", false)] {
+        assert_eq!(sessions.taint(id).await.unwrap().untrusted, untrusted, "{id}");
+    }
+    assert_eq!(sessions.sub_agent("child").await.unwrap().map(|status| (status.cwd, status.thinking)), Some((None, None)));
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ use super::backend::{ChatBackend, ChatOptions, CommandChoice, Configure, Prompt}
 use super::completion::CompletionNames;
 use super::editor::{Interruption, News};
 use super::input::ChatInput;
-use super::lifecycle::{close_conversation, open_conversation};
+use super::lifecycle::{adopt_chosen_model, close_conversation, open_conversation};
 use super::live_input::{LiveInput, LiveResult, print_resume_command, run_with_input};
 use super::session_choice::last_exchange;
 use super::status::ChatStatus;
@@ -183,6 +183,9 @@ impl<'a> ChatSession<'a> {
     }
 
     async fn turn(&mut self, message: Message, typed: &str, input: &mut ChatInput, signals: &mut Signals) -> Result<AfterTurn, Failure> {
+        if let Some(model) = adopt_chosen_model(&mut self.conversation, &*self.backend).await? {
+            dim(&format!("{model} answers from now on: the conversation asked for it"));
+        }
         let cancel = CancellationToken::new();
         let Conversation { runner, record, log, .. } = &mut self.conversation;
         let (steering, details) = (runner.steering.clone(), &|all| self.display.details(all));

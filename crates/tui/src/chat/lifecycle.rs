@@ -41,6 +41,15 @@ pub(super) async fn change_model(
     backend.rewire(conversation).await
 }
 
+/// Continues with the model that the conversation chose for its next turn, if it did; says which.
+pub async fn adopt_chosen_model(conversation: &mut Conversation, backend: &dyn ChatBackend) -> Result<Option<String>, Failure> {
+    let Some(provider) = conversation.agents.take_chosen_model() else { return Ok(None) };
+    let name = format!("{}/{}", provider.model().provider, provider.model().name);
+    conversation.runner.provider = provider;
+    backend.rewire(conversation).await?;
+    Ok(Some(name))
+}
+
 /// The model that a session used last, if it can still be used.
 async fn usable_model<'m>(backend: &dyn ChatBackend, stored: &'m str) -> Option<&'m str> {
     // The demo model has no provider that could be configured.

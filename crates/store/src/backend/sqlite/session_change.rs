@@ -9,8 +9,8 @@ use super::claims::{self, ClaimRequest};
 use super::failure::is_own;
 use super::item::ChangeAnswer;
 use super::owners::Owners;
-use super::{messages, session_rows, sub_agents, todos, usage};
-use crate::{NewMessage, SessionRecord, StoreError, TodoVersion, UsageRecord};
+use super::{messages, session_rows, sub_agents, taint, todos, usage};
+use crate::{NewMessage, SessionRecord, StoreError, StoredTaint, TodoVersion, UsageRecord};
 
 /// A change to a session.
 pub(super) enum SessionChange {
@@ -28,6 +28,8 @@ pub(super) enum SessionChange {
     SubAgent { status: SubAgentStatus, presence: String },
     InterruptSubAgents { now: SystemTime },
     Todos { session: String, version: TodoVersion },
+    Taint { session: String, taint: StoredTaint },
+    SetSkills { session: String, skills: Option<String> },
 }
 
 /// The outer error is the database's, the inner one this change's own.
@@ -69,5 +71,7 @@ fn make(connection: &Connection, change: &SessionChange, owners: &Owners) -> Cha
         SessionChange::SubAgent { status, presence } => sub_agents::put(connection, status, presence).map(|()| 0),
         SessionChange::InterruptSubAgents { now } => sub_agents::interrupt(connection, owners, *now),
         SessionChange::Todos { session, version } => todos::add(connection, session, version).map(|()| 0),
+        SessionChange::Taint { session, taint } => taint::add(connection, session, *taint).map(|()| 0),
+        SessionChange::SetSkills { session, skills } => session_rows::set(connection, session, "skills", skills).map(|()| 0),
     }
 }

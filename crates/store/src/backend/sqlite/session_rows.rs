@@ -6,9 +6,9 @@ use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
 use super::reader::candidates;
 use super::rows::{bytes, integer, is_conversion, lossy, nanoseconds_since_1970, number, path, time};
-use super::{salvage, todos};
+use super::{salvage, taint, todos};
 use crate::session_store::LAST;
-use crate::{SessionFilter, SessionRecord, StoreError, short_id};
+use crate::{SessionFilter, SessionRecord, StoreError, StoredTaint, short_id};
 
 /// The columns of a session, in the order in which [`session`] reads them.
 const SESSION_COLUMNS: &str = "id, title, agent, model, workspace, created, updated, parent, parent_at, closed, messages";
@@ -16,8 +16,9 @@ const SESSION_COLUMNS: &str = "id, title, agent, model, workspace, created, upda
 const CREATE: &str = "INSERT INTO sessions (id, title, agent, model, workspace, created, updated, parent, parent_at, closed, messages) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (id) DO NOTHING";
 
-const FORK: &str = "INSERT INTO sessions (id, title, agent, model, workspace, created, updated, parent, parent_at, closed, messages) \
-     SELECT ?2, title, agent, model, workspace, ?3, ?3, id, ?4, 0, ?4 FROM sessions WHERE id = ?1";
+const FORK: &str = "INSERT INTO sessions (id, title, agent, model, workspace, created, updated, parent, parent_at, closed, messages, \
+     private, untrusted, skills) \
+     SELECT ?2, title, agent, model, workspace, ?3, ?3, id, ?4, 0, ?4, ?5, ?6, skills FROM sessions WHERE id = ?1";
 
 const FORK_MESSAGES: &str = "INSERT INTO messages (session, number, kind, created, body) \
      SELECT ?2, number, kind, created, body FROM messages WHERE session = ?1 AND number < ?3 ORDER BY number";
@@ -108,7 +109,9 @@ pub(super) fn fork(connection: &Connection, session: &str, at: Option<u64>, id: 
     if at > end {
         return Err(StoreError::no_message(session, at));
     }
-    connection.prepare_cached(FORK)?.execute(params![session, id, nanoseconds_since_1970(now), integer(at)])?;
+    // No agent is above a fork, so it has itself what those above the session have brought in.
+    let StoredTaint { private, untrusted } = taint::of_session(connection, session)?;
+    connection.prepare_cached(FORK)?.execute(params![session, id, nanoseconds_since_1970(now), integer(at), private, untrusted])?;
     connection.prepare_cached(FORK_MESSAGES)?.execute(params![session, id, integer(at)])?;
     todos::fork(connection, session, id)
 }

@@ -10,12 +10,12 @@ use super::claims::ClaimRequest;
 use super::database::Database;
 use super::item::{ChangeAnswer, StoreChange};
 use super::session_change::SessionChange;
-use super::{messages, session_rows, sub_agents, todos, usage};
+use super::{messages, session_rows, sub_agents, taint, todos, usage};
 use crate::backend::blocking::blocking;
 use crate::session_store::new_id;
 use crate::{
     MessageRecord, NewMessage, NewSession, ReplacedMessage, SessionClaim, SessionFilter, SessionOwner, SessionRecord, SessionStore,
-    StoreError, TodoVersion, UsageRecord, UsageSum,
+    StoreError, StoredTaint, TodoVersion, UsageRecord, UsageSum,
 };
 
 /// A [`SessionStore`] in the SQLite file of a [`SqliteCallLog`](crate::SqliteCallLog), which makes it.
@@ -151,6 +151,24 @@ impl SessionStore for SqliteSessionStore {
 
     fn claim<'a>(&'a self, session: &'a str, owner: SessionOwner) -> BoxFuture<'a, Result<SessionClaim, StoreError>> {
         Box::pin(self.claim_as(session, owner))
+    }
+
+    fn add_taint<'a>(&'a self, session: &'a str, taint: StoredTaint) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(self.done(SessionChange::Taint { session: session.into(), taint }))
+    }
+
+    fn taint<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<StoredTaint, StoreError>> {
+        let session = session.to_owned();
+        Box::pin(self.database.read(move |connection| taint::of_session(connection, &session)))
+    }
+
+    fn set_skills<'a>(&'a self, session: &'a str, skills: Option<&'a str>) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(self.done(SessionChange::SetSkills { session: session.into(), skills: skills.map(Into::into) }))
+    }
+
+    fn skills<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Option<String>, StoreError>> {
+        let session = session.to_owned();
+        Box::pin(self.database.read(move |connection| taint::skills(connection, &session)))
     }
 
     fn set_todos<'a>(&'a self, session: &'a str, version: TodoVersion) -> BoxFuture<'a, Result<(), StoreError>> {

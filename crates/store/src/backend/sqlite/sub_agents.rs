@@ -2,20 +2,21 @@
 
 use std::time::SystemTime;
 
-use haft_contract::ports::SubAgentStatus;
+use haft_contract::ports::{SubAgentStatus, ThinkingLevel};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::owners::Owners;
-use super::rows::{integer, nanoseconds_since_1970, number, time};
+use super::rows::{bytes, integer, nanoseconds_since_1970, number, path, time};
 use crate::{StoreError, UsageSum};
 
 const COLUMNS: &str = "session, parent, depth, label, agent, agent_type, task, model, state, background, created, started, ended, rounds, \
-     calls, input, output, cost_micros, answer, error, reported, is_open, sandbox";
+     calls, input, output, cost_micros, answer, error, reported, is_open, sandbox, cwd, thinking";
 
 const PUT: &str = "INSERT OR REPLACE INTO sub_agents (session, parent, depth, label, agent, agent_type, task, model, state, background, \
      created, started, ended, rounds, calls, input, output, cost_micros, answer, error, reported, presence, is_open, \
-     sandbox) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)";
+     sandbox, cwd, thinking) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, \
+     ?22, ?23, ?24, ?25, ?26)";
 
 const ACTIVE: &str = "SELECT session, presence FROM sub_agents WHERE presence IS NOT NULL";
 
@@ -56,6 +57,8 @@ pub(super) fn put(connection: &Connection, status: &SubAgentStatus, presence: &s
         presence,
         status.is_open,
         status.sandbox.as_str(),
+        status.cwd.as_deref().map(bytes),
+        status.thinking.map(ThinkingLevel::as_str),
     ])?;
     Ok(())
 }
@@ -126,5 +129,7 @@ fn status(row: &Row<'_>) -> rusqlite::Result<SubAgentStatus> {
         reported: row.get(20)?,
         is_open: row.get(21)?,
         sandbox: sandbox.parse().map_err(unknown(22))?,
+        cwd: row.get::<_, Option<Vec<u8>>>(23)?.map(path),
+        thinking: row.get::<_, Option<String>>(24)?.map(|level| level.parse().map_err(unknown(24))).transpose()?,
     })
 }
