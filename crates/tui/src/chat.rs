@@ -1,6 +1,7 @@
 //! `haft chat`: a conversation in the terminal, turn by turn, which can be resumed at any time.
 
 mod backend;
+mod changes;
 mod chat_session;
 mod commands;
 mod completion;
@@ -11,12 +12,17 @@ mod footer;
 mod input;
 mod input_buffer;
 mod input_history;
+mod jobs;
+mod jump;
 mod lifecycle;
 mod line_reader;
 mod live_input;
 mod mention;
 mod message_queue;
+#[cfg(test)]
+mod screens;
 mod session_choice;
+mod shell_line;
 mod slash;
 mod status;
 
@@ -157,6 +163,7 @@ impl ChatLoop<'_> {
             return Ok(InputEvent::Message(line));
         }
         if matches!(input, ChatInput::Editor(_)) {
+            self.chat.job_lines().iter().for_each(|line| dim(line));
             dim(&self.chat.status().await?.with_symbols());
         }
         let typed = std::mem::take(&mut self.typed);
@@ -173,6 +180,7 @@ impl ChatLoop<'_> {
         let after = match slash::parse(line, &self.chat.commands)? {
             ChatLine::Empty => return Ok(None),
             ChatLine::Message(text) => self.send(&Prompt::typed(text), input).await?,
+            ChatLine::Shell(command) => self.chat.run_shell(&command, &self.typed, input, &mut self.signals).await?,
             ChatLine::Command(command) => match self.chat.run_command(command, &self.typed, input, &mut self.signals).await? {
                 NextStep::Prompt => return Ok(None),
                 NextStep::After(after) => after,

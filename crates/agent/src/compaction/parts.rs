@@ -60,7 +60,7 @@ fn shorten_message(message: &mut Message, cap: usize) -> bool {
                 *block = Block::text(format!("[An image of type {mime} was left out to save space.]"));
                 true
             }
-            Block::Result { content, .. } => content.iter_mut().fold(false, |any, part| shorten_part(part, cap) || any),
+            Block::Result { content, .. } => content.iter_mut().map(|part| shorten_part(part, cap)).collect::<Vec<_>>().contains(&true),
             _ => false,
         };
     }

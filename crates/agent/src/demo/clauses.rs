@@ -122,12 +122,11 @@ fn words(text: &str) -> Vec<RequestWord> {
         };
         let inner = start + first.len_utf8();
         let quote = closing.and_then(|closing| Some((text[inner..].find(closing)? + inner, closing.len_utf8())));
-        let (word, end) = match quote {
-            Some((close, width)) => (&text[inner..close], close + width),
-            None => {
-                let end = text[start..].find(char::is_whitespace).map_or(text.len(), |length| start + length);
-                (&text[start..end], end)
-            }
+        let (word, end) = if let Some((close, width)) = quote {
+            (&text[inner..close], close + width)
+        } else {
+            let end = text[start..].find(char::is_whitespace).map_or(text.len(), |length| start + length);
+            (&text[start..end], end)
         };
         words.push(RequestWord { text: word.to_owned(), quoted: quote.is_some(), start, end });
         start = end;

@@ -159,27 +159,28 @@ fn skips_filler(parts: &[Part], words: &[RequestWord], text: &str, captured: &mu
 }
 
 /// What a part takes of the words: `None` if it does not match, and nothing for a fixed word.
-fn capture(part: Part, words: &[RequestWord], text: &str) -> Option<Option<String>> {
+fn capture(part: Part, words: &[RequestWord], text: &str) -> Option<Vec<String>> {
     let [first, ..] = words else { return None };
     let is_name = || !first.is(NOT_NAMES) && !first.is(FILLERS) && !first.bare().is_empty() && !first.is_url();
     match part {
-        Part::Any(wanted) => first.is(wanted).then_some(None),
+        Part::Any(wanted) => first.is(wanted).then(Vec::new),
         Part::Maybe(_) => None,
-        Part::Path => (first.quoted || is_name()).then(|| Some(first.path())),
+        Part::Path => (first.quoted || is_name()).then(|| vec![first.path()]),
         Part::File => {
             let has_capital = first.bare().starts_with(char::is_uppercase) && is_name();
-            (first.quoted || first.is_path() || has_capital).then(|| Some(first.path()))
+            (first.quoted || first.is_path() || has_capital).then(|| vec![first.path()])
         }
-        Part::Glob => (first.bare().contains('*') || first.is_path()).then(|| Some(first.path())),
-        Part::Address => address(first).map(Some),
-        Part::Word => (first.quoted || is_name()).then(|| Some(first.bare().to_owned())),
-        Part::Quoted => first.quoted.then(|| Some(first.text.clone())),
-        Part::Text | Part::Command if words.len() == 1 && first.quoted => Some(Some(first.text.clone())),
+        Part::Glob => (first.bare().contains('*') || first.is_path()).then(|| vec![first.path()]),
+        Part::Address => address(first).map(|address| vec![address]),
+        Part::Word => (first.quoted || is_name()).then(|| vec![first.bare().to_owned()]),
+        Part::Quoted => first.quoted.then(|| vec![first.text.clone()]),
+        Part::Text | Part::Command if words.len() == 1 && first.quoted => Some(vec![first.text.clone()]),
         Part::Text | Part::Command if words.len() == 1 && first.is(NOT_NAMES) => None,
         // In a command a quote belongs there; elsewhere it is not clear what of it is meant.
         Part::Text if words.iter().any(|word| word.quoted) => None,
         Part::Text | Part::Command => {
-            Some(Some(unpunctuated(source_of(text, words)).to_owned())).filter(|text| text.as_deref() != Some(""))
+            let text = unpunctuated(source_of(text, words));
+            (!text.is_empty()).then(|| vec![text.to_owned()])
         }
     }
 }
@@ -198,5 +199,5 @@ fn address(word: &RequestWord) -> Option<String> {
     let bare = word.bare();
     let host = bare.split(['/', ':']).next().unwrap_or_default();
     let is_domain = |ending: &&str| host.len() > ending.len() + 1 && host.ends_with(ending);
-    [".com", ".org", ".net", ".io", ".dev"].iter().any(|ending| is_domain(&ending)).then(|| format!("https://{bare}"))
+    [".com", ".org", ".net", ".io", ".dev"].iter().any(|ending| is_domain(ending)).then(|| format!("https://{bare}"))
 }

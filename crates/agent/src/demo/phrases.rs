@@ -1,4 +1,5 @@
 //! The table of phrases. The first that matches a clause counts.
+#![allow(clippy::unnecessary_wraps, reason = "some phrases ask for what cannot be done, and all have one type")]
 
 use super::grammar::Part::{self, Address, Any, Command, File, Glob, Maybe, Path, Quoted, Text, Word};
 use super::request::DemoRequest;

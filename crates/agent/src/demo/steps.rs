@@ -10,6 +10,8 @@ use super::grammar;
 use super::questions::question;
 use super::request::{DemoCall, DemoRequest, FollowUp};
 
+/// Longer than a fence in most files.
+const FENCE: &str = "````";
 /// How many requests of one text are served.
 const MAX_REQUESTS: usize = 16;
 
@@ -65,9 +67,16 @@ impl StepResult {
         Some(Self { tool: name.clone(), output: output(content), failed: *is_error })
     }
 
-    /// `read_file: sharpen the axe`.
+    /// `read_file: sharpen the axe`; several lines as code, and of a change only the first, because its diff is shown with the call.
     pub(super) fn line(&self, characters: usize) -> String {
-        format!("{}{}: {}", self.tool, if self.failed { " failed" } else { "" }, ellipsize(&self.output, characters))
+        let name = format!("{}{}", self.tool, if self.failed { " failed" } else { "" });
+        let output = ellipsize(&self.output, characters);
+        let is_change = ["write_file", "write", "edit_file", "edit", "apply_patch"].contains(&self.tool.as_str());
+        match output.split_once('\n') {
+            Some((first, _)) if is_change && !self.failed => format!("{name}: {first}"),
+            Some(_) => format!("{name}:\n{FENCE}\n{output}\n{FENCE}"),
+            None => format!("{name}: {output}"),
+        }
     }
 }
 

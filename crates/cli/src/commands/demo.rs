@@ -48,7 +48,7 @@ const SCENES: &[Scene] = &[
     Scene {
         title: "An edit, with its diff",
         text: "An edit shows what it changed. The old content is kept, so it can be undone.",
-        words: &["run", "--model", "demo", "replace 'world' with 'everyone' in hello.txt"],
+        words: &["run", "-v", "--model", "demo", "replace 'world' with 'everyone' in hello.txt"],
         check: |scratch| scratch.says("everyone").then_some(()).ok_or("hello.txt was not edited"),
     },
     Scene {

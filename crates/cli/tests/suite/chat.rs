@@ -257,6 +257,24 @@ fn the_demo_model_talks_too() {
 }
 
 #[test]
+fn commands_of_the_user_run_through_the_tool_and_the_model_is_not_told() {
+    let world = World::new();
+    world.write("notes.txt", "one\ntwo\n");
+    let lines = "!wc -l < notes.txt\nreplace 'two' with '2' in notes.txt\n/diff\nwrite 'x' to ../outside.txt\n/why\n/jobs\n/jump\n/jump 1\n/undo\n/diff\n";
+    let ran = alone(&world, lines, &["chat", "--model", "demo"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stdout.starts_with("2\n"), "{ran:?}");
+    assert!(ran.stdout.contains("1 file, 1 line added, 1 removed\n--- a/notes.txt\n+++ b/notes.txt\n"), "{ran:?}");
+    assert!(ran.stderr.contains("write_file ../outside.txt was refused") && ran.stdout.contains("write_file: deny"), "{ran:?}");
+    assert!(ran.stderr.contains("no command runs in the background"), "{ran:?}");
+    assert!(ran.stdout.contains("  1  replace 'two' with '2' in notes.txt · 1 call\n  2  write 'x'"), "{ran:?}");
+    assert!(ran.stderr.contains("this conversation has changed no files"), "{ran:?}");
+    assert_eq!(world.read("notes.txt"), "one\ntwo\n");
+    let calls = world.run(&["history", "--json"]).json();
+    assert_eq!(calls.as_array().unwrap().iter().filter(|call| call["tool"] == "exec").count(), 1, "{calls}");
+}
+
+#[test]
 fn conversation_is_summarized_when_asked() {
     let talk = Talk::new("openai", vec![says("one"), says("nothing"), says("SUMMARY"), says("three")]);
     let ran = chat(&talk, "first\n/compact\nthird\n", &[]);

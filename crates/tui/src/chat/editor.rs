@@ -91,7 +91,8 @@ impl LineEditor {
     }
 
     pub(super) fn complete_names(&mut self, names: CompletionNames) {
-        self.line = self.line.take().map(|line| line.with_completer(Box::new(ChatCompleter(names))));
+        let hint = CommandHint::new(names.commands.clone());
+        self.line = self.line.take().map(|line| line.with_hinter(Box::new(hint)).with_completer(Box::new(ChatCompleter(names))));
     }
 
     /// Reads a message, starting with what was typed before.

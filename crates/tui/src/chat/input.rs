@@ -4,6 +4,7 @@ use std::future::Future;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
+use haft_text::truncate::ellipsize_to_width;
 use inquire::{Confirm, InquireError, Select};
 
 use super::completion::CompletionNames;
@@ -83,7 +84,7 @@ impl ChatInput {
     pub(super) async fn choose(&mut self, question: &str, options: Vec<String>) -> Result<Option<usize>, Failure> {
         match self {
             Self::Editor(_) => {
-                let question = question.to_owned();
+                let (question, options) = (question.to_owned(), fit_options(options, live_columns()));
                 let chosen = move || {
                     let scorer = &|typed: &str, _: &String, option: &str, _: usize| score(typed, option);
                     Select::new(&question, options).with_scorer(scorer).with_page_size(ROWS).raw_prompt_skippable()
@@ -101,6 +102,13 @@ impl ChatInput {
             Self::Lines(_) => Ok(None),
         }
     }
+}
+
+/// Options that take one row each: the list would be torn apart by a longer one.
+pub(super) fn fit_options(options: Vec<String>, columns: Option<usize>) -> Vec<String> {
+    // The mark of the chosen one is before it.
+    let Some(columns) = columns.map(|columns| columns.saturating_sub(3)) else { return options };
+    options.iter().map(|option| ellipsize_to_width(option, columns)).collect()
 }
 
 /// An option that contains the text ranks above one that has its characters in order.

@@ -130,18 +130,24 @@ async fn last_user_message(session: &SessionRecord, store: &Arc<dyn SessionStore
     Ok(text.unwrap_or_default())
 }
 
-/// `3f9c21ab  2 h ago  Fix the failing test · and now the docs · /home/ann/work`.
-fn describe(session: &SessionRecord, last: &str, now: SystemTime) -> String {
+/// The last two names of a path.
+fn short_folder(path: &str) -> &str {
+    let from = path.trim_end_matches('/').rmatch_indices('/').nth(1).map_or(0, |(at, _)| at + 1);
+    &path[from..]
+}
+
+/// `3f9c21ab  2 h ago  ann/work · Fix the failing test · and now the docs`.
+pub(super) fn describe(session: &SessionRecord, last: &str, now: SystemTime) -> String {
     let title = display::shorten(session.title.as_deref().unwrap_or("(no title)"), SHOWN_CHARACTERS).into_owned();
     let last = display::shorten(last.trim(), SHOWN_CHARACTERS).into_owned();
     let last = if last.is_empty() || last == title { String::new() } else { format!(" · {last}") };
     let folder = session.workspace.to_string_lossy();
     let age = ago(now.duration_since(session.updated).unwrap_or_default());
-    format!("{}  {age:>9}  {title}{last} · {}", sessions::short_id(&session.id), display::escape_line(&folder))
+    format!("{}  {age:>9}  {} · {title}{last}", sessions::short_id(&session.id), display::escape_line(short_folder(&folder)))
 }
 
 /// The age of a session in its largest unit.
-fn ago(age: Duration) -> String {
+pub(super) fn ago(age: Duration) -> String {
     match age.as_secs() {
         seconds @ ..60 => format!("{seconds} s ago"),
         seconds @ ..3_600 => format!("{} min ago", seconds / 60),
@@ -186,10 +192,10 @@ mod tests {
             messages: 5,
         };
         let now = SystemTime::UNIX_EPOCH + Duration::from_hours(2);
-        let expected = "30c2edcf    2 h ago  Fix the\\u{1b}[2J test · and now the docs · /home/ann/work";
+        let expected = "30c2edcf    2 h ago  ann/work · Fix the\\u{1b}[2J test · and now the docs";
         assert_eq!(describe(&session, "and now the docs\n", now), expected);
         session.title = None;
-        assert_eq!(describe(&session, "", now), "30c2edcf    2 h ago  (no title) · /home/ann/work");
+        assert_eq!(describe(&session, "", now), "30c2edcf    2 h ago  ann/work · (no title)");
     }
 
     #[test]
