@@ -19,6 +19,7 @@ mod line_reader;
 mod live_input;
 mod mention;
 mod message_queue;
+mod picker;
 #[cfg(test)]
 mod screens;
 mod session_choice;
@@ -163,13 +164,12 @@ impl ChatLoop<'_> {
             return Ok(InputEvent::Message(line));
         }
         if matches!(input, ChatInput::Editor(_)) {
-            self.chat.job_lines().iter().for_each(|line| dim(line));
             dim(&self.chat.status().await?.with_symbols());
         }
         let typed = std::mem::take(&mut self.typed);
         let turns = if self.unasked < MOST_UNASKED { UnaskedTurns::Begin } else { UnaskedTurns::Wait };
         let mut news = self.chat.news(turns);
-        input.read(&typed, &mut self.signals, &mut news).await
+        input.read(&typed, &mut self.signals, &mut news, &self.chat.job_lines()).await
     }
 
     /// Sends a message or runs a command; returns the exit if that ends the conversation.

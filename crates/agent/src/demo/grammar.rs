@@ -199,5 +199,5 @@ fn address(word: &RequestWord) -> Option<String> {
     let bare = word.bare();
     let host = bare.split(['/', ':']).next().unwrap_or_default();
     let is_domain = |ending: &&str| host.len() > ending.len() + 1 && host.ends_with(ending);
-    [".com", ".org", ".net", ".io", ".dev"].iter().any(|ending| is_domain(ending)).then(|| format!("https://{bare}"))
+    [".com", ".org", ".net", ".io", ".dev"].iter().any(is_domain).then(|| format!("https://{bare}"))
 }

@@ -98,7 +98,12 @@ fn commands_do_what_their_names_say_and_nothing_of_them_is_sent() {
         ("/clear", 0, "", "new conversation"),
         ("/details", 0, "", "The last turn has no calls."),
         ("/modle", 1, "", "did you mean /model? /help lists them; nothing was sent to the model"),
-        ("!ls", 1, "", "programs cannot be started from here yet"),
+        ("!echo $((40 + 2))", 0, "42", "ok exec echo"),
+        ("!", 1, "", "'!' needs a command"),
+        ("/diff", 0, "", "this conversation has changed no files"),
+        ("/why", 0, "", "no call of this conversation was refused"),
+        ("/jobs", 0, "", "no command runs in the background"),
+        ("/jump", 0, "", "no messages yet"),
         ("/quit\nnot said", 0, "", ""),
     ] {
         let ran = chat(&talk, &format!("{line}\n"), &[]);

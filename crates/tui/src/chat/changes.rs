@@ -70,7 +70,9 @@ impl ChatSession<'_> {
             note("no call of this conversation was refused");
             return Ok(());
         };
-        wrap_hard(&refusal(call, SystemTime::now()), note_columns().unwrap_or(usize::MAX)).iter().for_each(|line| note(line));
+        for line in wrap_hard(&refusal(call, SystemTime::now()), note_columns().unwrap_or(usize::MAX)) {
+            note(&line);
+        }
         self.backend.explain(&call.tool, Some(call.arguments.to_string())).await
     }
 }
@@ -151,8 +153,7 @@ fn change(file: &SessionFile, name: &str) -> Option<String> {
 fn content(path: &Path) -> Option<Vec<u8>> {
     match fs::metadata(path) {
         Ok(file) if file.is_file() && file.len() <= MOST_BYTES => fs::read(path).ok(),
-        Ok(_) => None,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some(Vec::new()),
-        Err(_) => None,
+        _ => None,
     }
 }

@@ -206,7 +206,7 @@ impl ChatSession<'_> {
 
     async fn resume(&mut self, wanted: Option<&str>, input: &mut ChatInput) -> Result<(), Failure> {
         let store = self.conversation.sessions.clone();
-        match session_choice::find_session(wanted, &store, input, self.output).await? {
+        match session_choice::find_session(wanted, self.backend.workspace(), &store, input, self.output).await? {
             SessionChoice::Session(session) if session.id == self.conversation.record.id => note("this session is open already"),
             SessionChoice::Session(session) => {
                 self.replace(Some(&session)).await?;

@@ -8,9 +8,10 @@ use haft_text::truncate::ellipsize_to_width;
 use inquire::{Confirm, InquireError, Select};
 
 use super::completion::CompletionNames;
-use super::editor::{InputEvent, LineEditor, News};
+use super::editor::{InputEvent, LineEditor, LiveLines, News};
 use super::line_reader::LineReader;
 use super::mention::has_chars_in_order;
+use super::picker::{Picker, PickerOption, pick};
 use crate::failure::Failure;
 use crate::interrupt::{leave, listen};
 use crate::output::{live_columns, note};
@@ -55,9 +56,15 @@ impl ChatInput {
     }
 
     /// Reads a message; news end it, if a user types.
-    pub(super) async fn read(&mut self, typed: &str, signals: &mut Signals, news: &mut News) -> Result<InputEvent, Failure> {
+    pub(super) async fn read(
+        &mut self,
+        typed: &str,
+        signals: &mut Signals,
+        news: &mut News,
+        above: &LiveLines,
+    ) -> Result<InputEvent, Failure> {
         match self {
-            Self::Editor(editor) => editor.read(typed, signals, news).await,
+            Self::Editor(editor) => editor.read(typed, signals, news, above).await,
             Self::Lines(lines) => lines.read(signals, news).await,
         }
     }
@@ -77,6 +84,14 @@ impl ChatInput {
                 Ok(line.is_some_and(|(_, line)| yes_or_no(line.trim()) == Some(true)))
             }
             Self::Lines(_) => Ok(false),
+        }
+    }
+
+    /// Lets the user choose with a preview of each option, where that can be drawn.
+    pub(super) async fn choose_previewed(&mut self, question: &str, options: Vec<PickerOption>) -> Result<Option<usize>, Failure> {
+        match self {
+            Self::Editor(editor) => pick(Picker::new(question, options), &editor.modes).await,
+            Self::Lines(_) => self.choose(question, options.into_iter().map(|option| option.text).collect()).await,
         }
     }
 

@@ -1,11 +1,14 @@
 //! Commands in the background: one line for each above the prompt, and `/jobs`.
 
-use std::time::SystemTime;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
+use haft_contract::ports::Host;
 use haft_contract::{Job, JobStatus};
 use haft_text::display;
 
 use super::chat_session::ChatSession;
+use super::editor::LiveLines;
 use crate::failure::Failure;
 use crate::output::{note, print};
 use crate::table::{ColumnFit, Table, TableCell};
@@ -36,7 +39,11 @@ impl JobLine {
 
     fn age(&self, now: SystemTime) -> String {
         let age = now.duration_since(self.status.started).unwrap_or_default();
-        duration(std::time::Duration::from_secs(age.as_secs().max(1)))
+        // Nobody counts the tenths of a job's seconds.
+        match age.as_secs() {
+            seconds @ 0..60 => format!("{seconds} s"),
+            seconds => duration(Duration::from_secs(seconds)),
+        }
     }
 
     /// `◐ job 'build-1' runs 12 s: cargo test · Compiling haft`.
@@ -65,25 +72,33 @@ pub(super) fn table(jobs: &[JobLine], now: SystemTime) -> Table {
     table
 }
 
-impl ChatSession<'_> {
-    pub(super) fn all_jobs(&self) -> Vec<JobLine> {
-        let session = &self.conversation.runner.session;
-        session.host().processes().jobs(session.id()).iter().map(|job| JobLine::new(&**job)).collect()
-    }
+/// The jobs of a session.
+fn jobs_of(host: &Arc<dyn Host>, session: &str) -> Vec<JobLine> {
+    host.processes().jobs(session).iter().map(|job| JobLine::new(&**job)).collect()
+}
 
-    /// A line for each job that runs.
-    pub(super) fn job_lines(&self) -> Vec<String> {
-        let (running, now) = (self.all_jobs().into_iter().filter(|job| job.status.end.is_none()).collect::<Vec<_>>(), SystemTime::now());
-        let mut lines: Vec<String> = running.iter().take(MOST_LINES).map(|job| job.line(now)).collect();
-        if running.len() > MOST_LINES {
-            lines.push(format!("{} more jobs run; /jobs lists them", running.len() - MOST_LINES));
-        }
-        lines
+/// A line for each job that runs.
+fn running_lines(jobs: Vec<JobLine>) -> Vec<String> {
+    let (running, now) = (jobs.into_iter().filter(|job| job.status.end.is_none()).collect::<Vec<_>>(), SystemTime::now());
+    let mut lines: Vec<String> = running.iter().take(MOST_LINES).map(|job| job.line(now)).collect();
+    if running.len() > MOST_LINES {
+        lines.push(format!("{} more jobs run; /jobs lists them", running.len() - MOST_LINES));
+    }
+    lines
+}
+
+impl ChatSession<'_> {
+    /// What is shown above the prompt while commands run in the background.
+    pub(super) fn job_lines(&self) -> LiveLines {
+        let session = &self.conversation.runner.session;
+        let (host, id) = (Arc::clone(session.host()), session.id().to_owned());
+        Arc::new(move || running_lines(jobs_of(&host, &id)))
     }
 
     /// Prints the commands in the background.
     pub(super) fn jobs(&self) -> Result<(), Failure> {
-        let jobs = self.all_jobs();
+        let session = &self.conversation.runner.session;
+        let jobs = jobs_of(session.host(), session.id());
         if jobs.is_empty() {
             note("no command runs in the background");
             return Ok(());

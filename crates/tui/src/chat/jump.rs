@@ -81,12 +81,10 @@ impl ChatSession<'_> {
             },
             None => return print(&format!("{}\n", options.join("\n"))),
         };
-        match index.and_then(|index| Some((index, exchanges.get(index)?))) {
-            Some((index, exchange)) => print(&page(index + 1, exchange, self.output.width)),
-            None => {
-                let message = format!("there is no prompt {}: this conversation has {}", number.unwrap_or_default(), exchanges.len());
-                Err(Failure::usage(message).help("/jump lists them"))
-            }
+        if let Some((index, exchange)) = index.and_then(|index| Some((index, exchanges.get(index)?))) {
+            return print(&page(index + 1, exchange, self.output.width));
         }
+        let message = format!("there is no prompt {}: this conversation has {}", number.unwrap_or_default(), exchanges.len());
+        Err(Failure::usage(message).help("/jump lists them"))
     }
 }

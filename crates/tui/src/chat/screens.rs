@@ -7,12 +7,15 @@ use haft_contract::{ExecHost, JobStatus};
 use haft_engine::SessionFile;
 use haft_provider::{Block, Message};
 use haft_store::{CallRecord, CallStatus, SessionRecord, UsageSum};
+use haft_text::truncate::ellipsize_to_width;
 use serde_json::{Value, json};
 
 use super::completion::menu;
 use super::cost::CostSummary;
 use super::input::fit_options;
 use super::jobs::{self, JobLine};
+use super::picker::{Picker, PickerOption};
+use super::session_choice::LastMessages;
 use super::{changes, jump, session_choice};
 use crate::golden::check_screen;
 use crate::output::{CYAN, DIM, RED};
@@ -92,8 +95,8 @@ fn screen_of_jobs_shows_what_runs_and_its_last_line() {
     ];
     check_screen("jobs", "commands in the background: a line above the prompt, and /jobs", |columns| {
         let mut page = String::new();
-        for line in jobs.iter().flat_map(|job| wrap_hard(&job.line(now()), columns)) {
-            writeln!(page, "{DIM}{line}{DIM:#}").unwrap();
+        for job in &jobs {
+            writeln!(page, "{}", ellipsize_to_width(&job.line(now()), columns - 1)).unwrap();
         }
         page + "> /jobs\n" + &jobs::table(&jobs, now()).render(Some(columns))
     });
@@ -184,8 +187,12 @@ fn screen_of_sessions_shows_folder_and_last_message() {
         messages: 5,
     };
     let sessions = [session(1, "Fix the failing test", "/home/ann/work/haft", 3), session(2, "Invoices", "/home/ann/books", 59)];
-    check_screen("sessions", "/resume: sessions with their folder and last message", |columns| {
-        let options = sessions.iter().map(|session| session_choice::describe(session, "and now the docs", now())).collect();
-        picker("Which one?", options, columns)
+    let last = LastMessages { user: "and now the docs".into(), model: "They are written.\n\n- CHAT.md".into() };
+    check_screen("sessions", "/resume: sessions with their folder, and a preview of the last messages", |columns| {
+        let option = |session: &SessionRecord| {
+            let text = session_choice::describe(session, &last.user, now());
+            PickerOption { text, preview: last.preview(session), is_here: true }
+        };
+        Picker::new("Which one?", sessions.iter().map(option).collect()).rows(columns).join("\n") + "\n"
     });
 }

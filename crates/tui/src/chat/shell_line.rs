@@ -13,6 +13,8 @@ use crate::failure::Failure;
 use crate::signals::Signals;
 
 const TOOL: &str = "exec";
+/// What the tool says for a command without output.
+const NO_OUTPUT: &str = "(no output)";
 /// The longest that the tool waits before a command continues in the background.
 const WAITED_MS: u64 = 120_000;
 
@@ -36,7 +38,9 @@ impl ChatSession<'_> {
         let (id, arguments) = (format!("user_{}", self.shell_calls), json!({ "command": command, "yield_ms": WAITED_MS }));
         runner.watcher.event(&TurnEvent::ToolStart { call_id: &id, tool: TOOL, arguments: &arguments.to_string() });
         let running = async {
-            let result = runner.engine.run_until(ToolCall::new(id.clone(), TOOL, arguments.clone()), &runner.session, &cancel).await;
+            // On the heap: every turn would carry its size.
+            let call = ToolCall::new(id.clone(), TOOL, arguments.clone());
+            let result = Box::pin(runner.engine.run_until(call, &runner.session, &cancel)).await;
             log.flush().await.map(|()| result)
         };
         let LiveResult { done, typed, later, stopped } = run_with_input(running, live).await;
@@ -49,7 +53,11 @@ impl ChatSession<'_> {
     /// The output of a command that went well; that of another one is below its line already.
     fn show_output(&self, result: &ToolResult) -> Result<(), Failure> {
         match &result.outcome {
-            Ok(output) if !self.output.json => self.output.tool_text(&output.texts().collect::<Vec<_>>().join("\n")),
+            Ok(output) if !self.output.json => {
+                let text = output.texts().collect::<Vec<_>>().join("\n");
+                // The line of the call says that there is none.
+                if text.trim() == NO_OUTPUT { Ok(()) } else { self.output.tool_text(&text) }
+            }
             _ => Ok(()),
         }
     }

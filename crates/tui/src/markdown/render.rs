@@ -119,7 +119,7 @@ impl Renderer {
 
     fn end(&mut self, tag: TagEnd) {
         match tag {
-            TagEnd::Heading(_) | TagEnd::Paragraph => self.end_text(),
+            TagEnd::Heading(_) | TagEnd::Paragraph | TagEnd::HtmlBlock => self.end_text(),
             TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => drop(self.styles.pop()),
             TagEnd::Link | TagEnd::Image => self.end_link(),
             TagEnd::BlockQuote(_) | TagEnd::Item => {
@@ -136,7 +136,6 @@ impl Renderer {
                 }
             }
             TagEnd::Table => self.end_table(),
-            TagEnd::HtmlBlock => self.end_text(),
             _ => {}
         }
         if matches!(tag, TagEnd::Heading(_)) {

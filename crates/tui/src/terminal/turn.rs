@@ -142,7 +142,7 @@ impl TurnView {
         }
         match event {
             TurnEvent::Start { model, .. } => *state = TurnState { open: true, model: (*model).to_owned(), ..TurnState::at(now) },
-            TurnEvent::Text(text) if self.style.markdown => self.add_text(&mut state, text, now),
+            TurnEvent::Text(text) if self.style.markdown => self.add_text(&mut state, text),
             TurnEvent::Text(text) => self.screen.write_model(text),
             TurnEvent::Thinking(text) => self.add_thinking(&mut state, text, now),
             TurnEvent::ToolStart { call_id, tool, arguments } => {
@@ -169,13 +169,12 @@ impl TurnView {
         self.screen.write_note(lines);
     }
 
-    /// Prints the lines that are final, and shows the one that is not in the last row.
-    fn add_text(&self, state: &mut TurnState, text: &str, now: Instant) {
+    /// Prints the lines that are final. The ticker shows the one that is not in the last row.
+    fn add_text(&self, state: &mut TurnState, text: &str) {
         let lines = state.text.push(&display::escape_lines(text), (self.style.columns)());
         if !lines.is_empty() {
             self.screen.write_rendered(&lines);
         }
-        self.draw(state, now);
     }
 
     fn end_text(&self, state: &mut TurnState) {

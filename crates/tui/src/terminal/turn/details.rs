@@ -83,7 +83,7 @@ impl CallDetails {
         let more = diff.more + lines.len().saturating_sub(most);
         if more > 0 {
             let all = if symbols == SymbolSet::Symbols { "Ctrl-O shows them" } else { "/details shows them" };
-            page.line(format_args!("{INDENT}{DIM}({} more lines; {all}){DIM:#}", more));
+            page.line(format_args!("{INDENT}{DIM}({more} more lines; {all}){DIM:#}"));
         }
         page.finish()
     }
