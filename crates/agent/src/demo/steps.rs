@@ -10,8 +10,6 @@ use super::grammar;
 use super::questions::question;
 use super::request::{DemoCall, DemoRequest, FollowUp};
 
-/// Longer than a fence in most files.
-const FENCE: &str = "````";
 /// How many requests of one text are served.
 const MAX_REQUESTS: usize = 16;
 
@@ -74,10 +72,19 @@ impl StepResult {
         let is_change = ["write_file", "write", "edit_file", "edit", "apply_patch"].contains(&self.tool.as_str());
         match output.split_once('\n') {
             Some((first, _)) if is_change && !self.failed => format!("{name}: {first}"),
-            Some(_) => format!("{name}:\n{FENCE}\n{output}\n{FENCE}"),
+            Some(_) => {
+                let fence = fence(&output);
+                format!("{name}:\n{fence}\n{output}\n{fence}")
+            }
             None => format!("{name}: {output}"),
         }
     }
+}
+
+/// A fence that no line of the text closes.
+fn fence(text: &str) -> String {
+    let longest = text.split(|ch| ch != '`').map(str::len).max().unwrap_or(0);
+    "`".repeat(longest.max(2) + 1)
 }
 
 /// The text in the envelope of a result.

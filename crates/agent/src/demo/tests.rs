@@ -298,6 +298,10 @@ fn demo_uses_the_names_it_is_shown_and_says_what_it_lacks() {
 fn demo_repeats_results_and_always_says_what_it_is() {
     let (_, last) = played("read a.txt", |_| Ok("done"));
     assert_eq!(last, format!("{ANNOUNCEMENT}\nread_file: done"));
+    let (_, last) = played("read a.txt", |_| Ok("# one\n```\ntwo"));
+    assert_eq!(last, format!("{ANNOUNCEMENT}\nread_file:\n````\n# one\n```\ntwo\n````"), "a file is shown as it is");
+    let (_, last) = played("append 'x' to a.txt", |_| Ok("Wrote it\n--- a\n+++ b"));
+    assert_eq!(last, format!("{ANNOUNCEMENT}\nwrite_file: Wrote it"), "its diff is shown with the call");
     let lone = Message::results(vec![result(
         &Block::Call { id: "1".into(), name: "noop".into(), arguments: "{}".into(), opaque: None },
         &json!({"status": "success", "result": "done"}),

@@ -48,7 +48,9 @@ impl JobLine {
 
     /// `◐ job 'build-1' runs 12 s: cargo test · Compiling haft`.
     pub(super) fn line(&self, now: SystemTime) -> String {
-        let command = display::shorten(self.status.command.trim(), SHOWN_CHARACTERS);
+        // The last line of the output says more than the end of a long command.
+        let most = if self.last.is_empty() { SHOWN_CHARACTERS } else { SHOWN_CHARACTERS / 2 };
+        let command = display::shorten(self.status.command.trim(), most);
         let last = if self.last.is_empty() { String::new() } else { format!(" · {}", self.last) };
         format!("◐ job '{}' runs {}: {command}{last}", display::escape_line(&self.status.id), self.age(now))
     }

@@ -18,7 +18,7 @@ use super::picker::{Picker, PickerOption};
 use super::session_choice::LastMessages;
 use super::{changes, jump, session_choice};
 use crate::golden::check_screen;
-use crate::output::{CYAN, DIM, RED};
+use crate::output::{CYAN, DIM};
 use crate::table::wrap_hard;
 
 const HOUR: Duration = Duration::from_hours(1);
@@ -139,8 +139,7 @@ fn screen_of_why_leaves_out_what_the_model_is_told() {
                    grant full-access.";
     let call = call("write_file", json!({"path": "../outside.txt"}), 1, CallStatus::Error("path_not_allowed".into()), summary);
     check_screen("why", "/why: the last refusal, before its explanation", |columns| {
-        let lines = wrap_hard(&changes::refusal(&call, now()), columns);
-        lines.iter().map(|line| format!("{RED}{line}{RED:#}\n")).collect()
+        wrap_hard(&changes::refusal(&call, now()), columns).join("\n") + "\n"
     });
     assert!(!changes::refusal(&call, now()).contains("only the user"));
 }
@@ -149,7 +148,7 @@ fn screen_of_why_leaves_out_what_the_model_is_told() {
 fn screen_of_cost_has_turn_session_and_day() {
     let session = UsageSum { requests: 4, input: 48_300, output: 3_840, cached: 36_000, cost_micros: 120_000, ..UsageSum::default() };
     let turn = UsageSum { requests: 1, input: 12_300, output: 840, cached: 9_000, cost_micros: 21_000, ..UsageSum::default() };
-    let cost = CostSummary { turn: Some(turn), session: session.clone(), today: UsageSum { cost_micros: 940_000, ..session } };
+    let cost = CostSummary { turn: Some(turn), session, today: UsageSum { cost_micros: 940_000, ..session } };
     check_screen("cost", "/cost: tokens and money", |columns| cost.table().render(Some(columns)));
 }
 
