@@ -12,8 +12,7 @@ use haft_provider::{
     Block, Completion, Delta, Message, ModelReply, ModelTurn, OfferedTool, ProviderError, ProviderErrorKind, ResultPart, StopReason, Usage,
 };
 use haft_store::StoreError;
-use haft_text::base64;
-use haft_text::display;
+use haft_text::{base64, display};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 

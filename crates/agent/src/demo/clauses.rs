@@ -1,6 +1,6 @@
 //! Splits a plain request into clauses, and each clause into words. Quotes keep text together.
 
-/// A word, with where it stands in the request.
+/// A word, with its position in the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RequestWord {
     /// The word, or what is between the quotes.
@@ -67,8 +67,8 @@ impl Clause {
 
 /// Words as they were written.
 pub(super) fn source_of<'t>(text: &'t str, words: &[RequestWord]) -> &'t str {
-    let (Some(first), Some(last)) = (words.first(), words.last()) else { return "" };
-    text.get(first.start..last.end).unwrap_or_default()
+    let (Some(first), Some(end)) = (words.first(), words.last()) else { return "" };
+    text.get(first.start..end.end).unwrap_or_default()
 }
 
 /// A text cut at "and", "then", commas and ends of sentences, but not inside quotes.
@@ -78,13 +78,13 @@ pub(super) fn clauses(text: &str) -> Vec<Clause> {
     for (index, word) in words.iter().enumerate() {
         let joint = joint(word);
         let ends = ends_clause(word, words.get(index + 1));
-        let Some(last) = clauses.last_mut() else { break };
+        let Some(clause) = clauses.last_mut() else { break };
         match joint {
             // "and then" is one joint.
-            Some(joint) if last.words.is_empty() => last.joint = if last.joint == Joint::Then { Joint::Then } else { joint },
+            Some(joint) if clause.words.is_empty() => clause.joint = if clause.joint == Joint::Then { Joint::Then } else { joint },
             Some(joint) => clauses.push(Clause { joint, words: Vec::new() }),
             None => {
-                last.words.push(word.clone());
+                clause.words.push(word.clone());
                 if ends {
                     clauses.push(Clause { joint: Joint::And, words: Vec::new() });
                 }

@@ -6,7 +6,7 @@ use super::phrases::PHRASES;
 use super::request::DemoRequest;
 
 /// A part of a phrase.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     /// One of these words.
     Any(&'static [&'static str]),
@@ -180,6 +180,7 @@ fn capture(part: Part, words: &[RequestWord], text: &str) -> Option<Vec<String>>
         Part::Text if words.iter().any(|word| word.quoted) => None,
         Part::Text | Part::Command => {
             let text = unpunctuated(source_of(text, words));
+            let text = if part == Part::Command { text.strip_suffix(" please").unwrap_or(text) } else { text };
             (!text.is_empty()).then(|| vec![text.to_owned()])
         }
     }

@@ -105,7 +105,7 @@ pub(super) const PHRASES: &[Phrase] = &[
     phrase(&[REPLACE, Text, BY, Text, IN, File], |c| replace(&c[2], &c[0], &c[1])),
     phrase(&[IN, File, REPLACE, Text, BY, Text], |c| replace(&c[0], &c[1], &c[2])),
 
-    phrase(&[Any(&["delete", "remove", "rm", "erase"]), File], delete),
+    phrase(&[Any(&["delete", "remove", "rm", "erase"]), CALLED, File], delete),
 
     phrase(&[RUN, Any(&["command"]), Command], |c| run(&c[0])),
     phrase(&[RUN, Quoted], |c| run(&c[0])),

@@ -50,7 +50,7 @@ fn result(call: &Block, envelope: &Value) -> Block {
     Block::Result { id: id.clone(), name: name.clone(), content, is_error: envelope["status"] == "error" }
 }
 
-/// Answers every call with what `outcome` gives for its number, until the model is done; returns all calls and the last words.
+/// Answers every call with what `outcome` gives for its number, until the model is done; returns all calls and its last answer.
 fn played(text: &str, outcome: impl Fn(usize) -> Result<&'static str, &'static str>) -> (Vec<(String, Value)>, String) {
     let (mut messages, mut calls) = (vec![Message::user(text)], Vec::new());
     for _ in 0..20 {
@@ -162,12 +162,14 @@ fn demo_understands_many_phrasings() {
         ("delete notes.txt", delete("notes.txt")),
         ("please remove the file old/notes.txt", delete("old/notes.txt")),
         ("rm Makefile", delete("Makefile")),
+        ("delete the file called notes.txt", delete("notes.txt")),
         // commands
         ("run `cargo test`", run("cargo test")),
         ("run cargo build --release", run("cargo build --release")),
         ("run the command 'ls -l | wc -l'", run("ls -l | wc -l")),
         ("execute echo \"a b\" c", run("echo \"a b\" c")),
         ("run ls .", run("ls .")),
+        ("run make all please", run("make all")),
         ("$ uname -a", run("uname -a")),
         ("git status", run("git status")),
         ("show me the git status", run("git status")),

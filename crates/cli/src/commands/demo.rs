@@ -84,10 +84,10 @@ const SCENES: &[Scene] = &[
     Scene { title: "As it was before", text: "", words: &["run", "--model", "demo", "read hello.txt"], check: |_| Ok(()) },
 ];
 
-const LAST_WORDS: &str = "That was the tour; its folder is removed. `haft chat` starts a conversation here, `haft doctor` checks this \
+const CLOSING: &str = "That was the tour; its folder is removed. `haft chat` starts a conversation here, `haft doctor` checks this \
                           machine, and `haft models` lists the models that can answer.";
 
-pub(crate) fn run(common: &Common, request: &DemoArgs, output: &Output) -> Result<Exit, Failure> {
+pub(crate) fn run(common: &Common, request: DemoArgs, output: &Output) -> Result<Exit, Failure> {
     let is_slow = !request.fast && !output.json && std::io::stdout().is_terminal();
     let tour = Tour { common, output, is_slow, scratch: Scratch::create()? };
     block_on(tour.play())
@@ -121,7 +121,7 @@ impl Tour<'_> {
         if self.output.json {
             self.output.data(&json!({ "scenes": played }))?;
         } else {
-            self.paragraph(&format!("\n{LAST_WORDS}"))?;
+            self.paragraph(&format!("\n{CLOSING}"))?;
         }
         Ok(if failed { Exit::Failed } else { Exit::Success })
     }

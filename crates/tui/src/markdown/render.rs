@@ -1,6 +1,7 @@
 //! Renders one block as lines.
 
 use anstyle::Style;
+use haft_text::display;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Tag, TagEnd};
 use unicode_width::UnicodeWidthStr;
 
@@ -65,6 +66,8 @@ impl Renderer {
     /// Adds text with the styles that are open.
     fn add(&mut self, text: &str, own: Style) {
         let open = self.styles.last().copied().unwrap_or(PLAIN);
+        // A character reference may stand for a control character.
+        let text = &*display::escape_lines(text);
         self.text.add(if own == PLAIN { open } else { own }, text);
         if let Some((_, shown)) = self.links.last_mut() {
             shown.push_str(text);
@@ -147,7 +150,7 @@ impl Renderer {
     fn end_link(&mut self) {
         let Some((address, shown)) = self.links.pop() else { return };
         if !address.is_empty() && shown != address {
-            self.text.add(DIM, &format!(" ({address})"));
+            self.text.add(DIM, &format!(" ({})", display::escape_line(&address)));
         }
     }
 

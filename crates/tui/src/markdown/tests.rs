@@ -55,6 +55,19 @@ fn markdown_of_any_text_ends_and_keeps_its_words() {
             render(text, Some(columns));
         }
     }
+    for hostile in [
+        "&#27;[2J",
+        "[x](a&#27;]0;b)",
+        "`&#27;`",
+        "&#x9b;2J",
+        "![&#27;](&#7;)",
+        "| &#27;[1m |\n|---|\n| &#8; |",
+        "```&#27;\n&#27;\n```",
+        "# &#13;x",
+    ] {
+        let page = plain(&render(hostile, Some(80)));
+        assert!(!page.chars().any(|ch| ch.is_control() && ch != '\n'), "{hostile}: {page:?}");
+    }
     assert_eq!(plain(&render("<script>x</script>", Some(80))), "<script>x</script>\n");
     assert_eq!(plain(&render("漢字漢字漢字漢字漢字", Some(8))), "漢字漢字\n漢字漢字\n漢字\n");
 }

@@ -248,7 +248,7 @@ impl TurnView {
     }
 
     fn show_details<'a>(&self, calls: impl IntoIterator<Item = &'a FinishedCall>) {
-        let text: String = calls.into_iter().map(|call| call.render(&self.style) + &call.details.render()).collect();
+        let text: String = calls.into_iter().map(|call| call.render_line(&self.style) + &call.details.render()).collect();
         let none = format!("{DIM}The last turn has no calls.{DIM:#}\n");
         self.screen.write_note(if text.is_empty() { &none } else { &text });
     }

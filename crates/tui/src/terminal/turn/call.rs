@@ -126,8 +126,15 @@ impl FinishedCall {
         }
     }
 
-    /// `✓ read_file README.md · 120 lines · 3 ms`, with the error below.
+    /// The line of the call, with the beginning of its diff below.
     pub(super) fn render(&self, turn: &TurnStyle) -> String {
+        let has_diff = (turn.columns)().is_some() && !turn.verbose;
+        let changes = if has_diff { self.details.folded_diff(DIFF_LINES, turn.symbols) } else { String::new() };
+        self.render_line(turn) + &changes
+    }
+
+    /// `✓ read_file README.md · 120 lines · 3 ms`, with the error below.
+    pub(super) fn render_line(&self, turn: &TurnStyle) -> String {
         let columns = (turn.columns)();
         let (mark, style) = self.mark(turn.symbols);
         let before = mark.width() + self.tool.width() + 2;
@@ -138,8 +145,7 @@ impl FinishedCall {
         line.add(style, mark);
         line.add(if self.failure.is_some() { RED } else { PLAIN }, format!(" {} {subject}", self.tool).trim_end());
         line.add(if self.failure.is_some() { RED } else { DIM }, outcome);
-        let changes = if columns.is_some() && !turn.verbose { self.details.folded_diff(DIFF_LINES, turn.symbols) } else { String::new() };
-        line.render(columns) + &self.error_lines(columns) + &changes
+        line.render(columns) + &self.error_lines(columns)
     }
 
     fn mark(&self, symbols: SymbolSet) -> (&'static str, anstyle::Style) {
