@@ -1,10 +1,13 @@
 //! Compaction: the model summarizes a conversation that grows too long. The ledger keeps all of it.
 
+mod parts;
+
 use haft_provider::transcript::{ValidatedPrefix, size};
-use haft_provider::{Block, Message, ModelTurn, OfferedTool, ProviderErrorKind, Role, Usage};
+use haft_provider::{Block, Message, ModelTurn, OfferedTool, ProviderError, ProviderErrorKind, Role, Usage};
 use tokio_util::sync::CancellationToken;
 
-use crate::context_budget::{ContextBudget, TokenCount, TokenScale, stub_old_results};
+use self::parts::{dropped_note, part_length, shorten_messages};
+use crate::context_budget::{BYTES_PER_TOKEN, ContextBudget, TokenCount, TokenScale, stub_old_results};
 use crate::events::TurnEvent;
 use crate::ledger::LedgerEntry;
 use crate::runner::{Runner, text_of};
@@ -18,6 +21,10 @@ pub(crate) const INSTRUCTION: &str = "The conversation has grown too long for yo
     errors; what is unfinished, and the next step. Do not call tools. Do not add anything that was not said.";
 /// Percentage of the budget that stays word for word when the rest is summarized.
 const KEPT_PERCENT: usize = 25;
+/// How many requests a summary takes at most.
+const MOST_PARTS: usize = 64;
+/// A part of fewer tokens is not halved again.
+const LEAST_PART: usize = 500;
 /// The heading of the to-do list below a summary.
 const TODOS: &str = "[The to-do list at this point]";
 /// The heading of a summary in the conversation.
@@ -59,6 +66,7 @@ impl Runner {
         }
         if budget.used(&self.messages, self.scale) > budget.compact_at {
             self.summarize(cancel, progress).await?;
+            self.shorten_to_fit(budget.message_limit(self.scale), progress);
         }
         Ok(budget)
     }
@@ -80,31 +88,97 @@ impl Runner {
         }
     }
 
+    /// A summary of the first messages: in parts, where they do not fit into the window at once. `None` if the model gives none.
+    async fn summary_of(
+        &self,
+        count: usize,
+        tools: &[OfferedTool],
+        cancel: &CancellationToken,
+        progress: &mut TurnProgress,
+    ) -> Result<Option<String>, TurnStop> {
+        let mut limit = self.budget(tools).message_limit(self.scale).saturating_sub(INSTRUCTION.len() / BYTES_PER_TOKEN);
+        let mut rest = self.messages[..count].to_vec();
+        for number in 1..=MOST_PARTS {
+            let length = part_length(&rest, limit);
+            if number == 1 && length < rest.len() {
+                self.watcher
+                    .event(&TurnEvent::Notice("the conversation is larger than the window of the model: it is summarized in parts"));
+            }
+            let mut part = rest[..length].to_vec();
+            shorten_messages(&mut part, limit);
+            match self.ask_for_summary(&summary_request(&part), tools, cancel, progress).await? {
+                Ok(summary) if length == rest.len() => return Ok(Some(summary)),
+                Ok(summary) => {
+                    let (first, kept) = compacted_start(&rest, length, &summary);
+                    rest.splice(..rest.len() - kept, [first]);
+                }
+                // The window is smaller than the configuration says, or the estimate was too low.
+                Err(error) if error.kind == ProviderErrorKind::TooLong && limit > LEAST_PART => {
+                    limit = limit.min(part.iter().map(size).sum()) / 2;
+                }
+                Err(error) if error.kind == ProviderErrorKind::TooLong => break,
+                Err(error) => {
+                    self.watcher.event(&TurnEvent::Notice(&format!("the conversation could not be summarized: {error}")));
+                    return Ok(None);
+                }
+            }
+        }
+        self.watcher.event(&TurnEvent::Notice(&format!("{count} old messages are dropped: they could not be summarized")));
+        Ok(Some(dropped_note(&self.messages[..count])))
+    }
+
+    /// The answer to a request for a summary.
+    async fn ask_for_summary(
+        &self,
+        request: &[Message],
+        tools: &[OfferedTool],
+        cancel: &CancellationToken,
+        progress: &mut TurnProgress,
+    ) -> Result<Result<String, ProviderError>, TurnStop> {
+        let turn = ModelTurn { model: self.provider.model(), system: &self.system, messages: request, tools };
+        match self.provider.answer(turn, cancel, &mut |_| {}).await {
+            Ok(answer) => {
+                self.count(answer.reply.usage, progress).await?;
+                let summary = text_of(&answer.reply.blocks).trim().to_owned();
+                let nothing = || ProviderError::new(ProviderErrorKind::Garbled, "the model said nothing");
+                Ok(if summary.is_empty() { Err(nothing()) } else { Ok(summary) })
+            }
+            Err(error) if error.kind == ProviderErrorKind::Cancelled => Err(TurnStop::Provider(error)),
+            Err(error) => Ok(Err(error)),
+        }
+    }
+
+    /// Shortens long messages where the conversation still does not fit. The session keeps them whole.
+    pub(crate) fn shorten_to_fit(&mut self, limit: usize, progress: &mut TurnProgress) -> bool {
+        let shortened = shorten_messages(&mut self.messages, limit);
+        if shortened > 0 {
+            progress.tokens = TokenCount::default();
+            self.session.seen().forget_parts();
+            let notice = format!("{} shortened in the request, so that the conversation fits", were(shortened));
+            self.watcher.event(&TurnEvent::Notice(&notice));
+        }
+        shortened > 0
+    }
+
+    /// After the model has refused a conversation as too long: summarizes it, or shortens long messages. Returns whether it is shorter.
+    pub(crate) async fn make_shorter(&mut self, cancel: &CancellationToken, progress: &mut TurnProgress) -> Result<bool, TurnStop> {
+        if self.summarize(cancel, progress).await? {
+            return Ok(true);
+        }
+        let used: usize = self.messages.iter().map(size).sum();
+        Ok(cut(&self.messages, 0).is_none() && self.shorten_to_fit(used / 2, progress))
+    }
+
     /// Replaces the older part of the conversation by a summary of the model. Without one the conversation stays as it is.
     pub(crate) async fn summarize(&mut self, cancel: &CancellationToken, progress: &mut TurnProgress) -> Result<bool, TurnStop> {
-        progress.summaries += 1;
         let (tools, _) = self.tools();
-        let Some(index) = cut(&self.messages, self.budget(&tools).compact_at / 100 * KEPT_PERCENT) else { return Ok(false) };
+        let used: usize = self.messages.iter().map(size).sum();
+        let keep = (self.budget(&tools).compact_at / 100 * KEPT_PERCENT).min(used / 2);
+        let Some(index) = cut(&self.messages, keep) else { return Ok(false) };
         self.watcher.event(&TurnEvent::Notice(&format!("the conversation is long: {index} messages are summarized")));
         // On the heap: it is rare, and every turn would carry its size.
         Box::pin(self.save_memory(&self.messages[..index], cancel, progress)).await?;
-        let request = summary_request(&self.messages[..index]);
-        let turn = ModelTurn { model: self.provider.model(), system: &self.system, messages: &request, tools: &tools };
-        let summary = match self.provider.answer(turn, cancel, &mut |_| {}).await {
-            Ok(answer) => {
-                self.count(answer.reply.usage, progress).await?;
-                text_of(&answer.reply.blocks)
-            }
-            Err(error) if error.kind == ProviderErrorKind::Cancelled => return Err(TurnStop::Provider(error)),
-            Err(error) => {
-                self.watcher.event(&TurnEvent::Notice(&format!("the conversation could not be summarized: {error}")));
-                return Ok(false);
-            }
-        };
-        if summary.trim().is_empty() {
-            self.watcher.event(&TurnEvent::Notice("the conversation could not be summarized: the model said nothing"));
-            return Ok(false);
-        }
+        let Some(summary) = self.summary_of(index, &tools, cancel, progress).await? else { return Ok(false) };
         let summary = summary.trim().to_owned() + &self.open_todos().await + &self.disclosed.remember();
         let (message, kept) = compacted_start(&self.messages, index, &summary);
         self.ledger.keep(&LedgerEntry::Summary { message: message.clone(), kept }).await.map_err(TurnStop::NotKept)?;
@@ -113,6 +187,11 @@ impl Runner {
         (progress.tokens, progress.checked) = (TokenCount::default(), ValidatedPrefix::default());
         Ok(true)
     }
+}
+
+/// `1 long message is`, `3 long messages are`.
+fn were(messages: usize) -> String {
+    if messages == 1 { "1 long message is".to_owned() } else { format!("{messages} long messages are") }
 }
 
 /// Where a conversation can be cut so that the rest has at most so many tokens: never between a call and its result, and as

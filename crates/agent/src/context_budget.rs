@@ -31,6 +31,8 @@ pub(crate) struct ContextBudget {
     fixed: usize,
     /// A larger conversation is compacted.
     pub(crate) compact_at: usize,
+    /// A larger request is refused.
+    most: usize,
 }
 
 impl ContextBudget {
@@ -39,7 +41,12 @@ impl ContextBudget {
         let fixed = (system.len() + tools.iter().map(shown_bytes).sum::<usize>()) / BYTES_PER_TOKEN;
         // The answer needs space as well.
         let most = window.saturating_sub(usize::try_from(model.max_output).unwrap_or(usize::MAX).min(window / 2));
-        Self { fixed, compact_at: (window / 100 * usize::try_from(percent).unwrap_or(100)).min(most) }
+        Self { fixed, compact_at: (window / 100 * usize::try_from(percent).unwrap_or(100)).min(most), most }
+    }
+
+    /// How many tokens of messages fit into a request, by our estimate.
+    pub(crate) fn message_limit(&self, scale: TokenScale) -> usize {
+        scale.invert(self.most).saturating_sub(self.fixed)
     }
 
     /// About how many tokens a request has.
@@ -104,6 +111,11 @@ impl TokenScale {
 
     pub(crate) fn apply(self, tokens: usize) -> usize {
         tokens.saturating_mul(self.0) / 100
+    }
+
+    /// How many tokens of the estimate so many counted ones are.
+    fn invert(self, tokens: usize) -> usize {
+        tokens.saturating_mul(100) / self.0.max(1)
     }
 }
 
@@ -206,12 +218,15 @@ mod tests {
 
     #[test]
     fn system_prompt_and_answer_count_against_the_budget() {
-        assert_eq!(ContextBudget::new(&model(10_000, 1_000), 80, "", &[]), ContextBudget { fixed: 0, compact_at: 8_000 });
-        assert_eq!(ContextBudget::new(&model(10_000, 4_000), 80, &"s".repeat(400), &[]), ContextBudget { fixed: 100, compact_at: 6_000 });
+        assert_eq!(ContextBudget::new(&model(10_000, 1_000), 80, "", &[]), ContextBudget { fixed: 0, compact_at: 8_000, most: 9_000 });
+        assert_eq!(
+            ContextBudget::new(&model(10_000, 4_000), 80, &"s".repeat(400), &[]),
+            ContextBudget { fixed: 100, compact_at: 6_000, most: 6_000 }
+        );
         assert_eq!(ContextBudget::new(&model(10_000, 900_000), 80, "", &[]).compact_at, 5_000, "an answer cannot take it all");
         let messages = [Message::user("x".repeat(4_000))];
-        assert_eq!(ContextBudget { fixed: 100, compact_at: 0 }.used(&messages, TokenScale::default()), 1_100);
-        assert_eq!(ContextBudget { fixed: 100, compact_at: 0 }.used(&messages, TokenScale(200)), 2_200);
+        assert_eq!(ContextBudget { fixed: 100, compact_at: 0, most: 0 }.used(&messages, TokenScale::default()), 1_100);
+        assert_eq!(ContextBudget { fixed: 100, compact_at: 0, most: 0 }.used(&messages, TokenScale(200)), 2_200);
     }
 
     #[test]

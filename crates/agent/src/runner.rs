@@ -14,8 +14,7 @@ use haft_provider::{
     Block, Completion, Delta, Message, ModelReply, ModelTurn, OfferedTool, ProviderError, ProviderErrorKind, ResultPart, StopReason, Usage,
 };
 use haft_store::StoreError;
-use haft_text::base64;
-use haft_text::display;
+use haft_text::{base64, display};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -41,7 +40,6 @@ const MAX_PAUSES: u32 = 16;
 
 /// The default of [`Runner::compact_percent`].
 const COMPACT_PERCENT: u64 = 80;
-
 /// A conversation, and everything that its turns need.
 #[non_exhaustive]
 pub struct Runner {
@@ -256,7 +254,8 @@ impl Runner {
         progress: &mut TurnProgress,
     ) -> Result<RoundOutcome, TurnStop> {
         progress.breaks += 1;
-        if error.kind == ProviderErrorKind::TooLong && progress.summaries == 0 && self.summarize(cancel, progress).await? {
+        let is_first = error.kind == ProviderErrorKind::TooLong && !std::mem::replace(&mut progress.was_too_long, true);
+        if is_first && self.make_shorter(cancel, progress).await? {
             return Ok(RoundOutcome::Continue);
         }
         // The client has retried requests without an answer often enough.

@@ -10,7 +10,7 @@ use haft_agent::{
 use haft_contract::ports::{Services, Todo, TodoStatus, TodoStore};
 use haft_contract::{BoxFuture, ToolOutput, ToolSource};
 use haft_engine::{Engine, Registry, Session};
-use haft_provider::transcript::validate;
+use haft_provider::transcript::{size, validate};
 use haft_provider::{
     Block, Completion, Delta, Message, Model, ModelReply, ModelTurn, Protocol, ProviderError, ProviderErrorKind, ResultPart, StopReason,
     Usage,
@@ -220,6 +220,58 @@ async fn a_model_that_finds_it_too_long_gets_a_summary_once() {
     let mut hopeless = world(1_000_000, 0, vec![Err(ProviderErrorKind::TooLong), says("short"), Err(ProviderErrorKind::TooLong)]);
     hopeless.runner.messages = conversation(3, 100);
     assert_eq!(hopeless.turn().await.reason, EndReason::Failed);
+}
+
+/// A conversation with a larger model, continued with this one.
+fn long_conversation(turns: usize, chars: usize) -> Vec<Message> {
+    let turn = |number: usize| [Message::user(format!("{number} {}", "z".repeat(chars))), Message::assistant(vec![Block::text("ok")])];
+    (0..turns).flat_map(turn).collect()
+}
+
+#[tokio::test]
+async fn session_larger_than_the_window_is_summarized_in_parts() {
+    let lines = (0..30).map(|number| says(&format!("summary {number}"))).collect();
+    let mut world = world(2_000, 0, lines);
+    // About 20,000 tokens: ten windows.
+    world.runner.messages = long_conversation(100, 800);
+    assert_eq!(world.turn().await.reason, EndReason::Done);
+    let requests = world.model.seen.lock().unwrap().clone();
+    assert!(requests.len() > 10, "{}", requests.len());
+    for request in &requests {
+        assert!(request.iter().map(size).sum::<usize>() <= 1_900, "every request fits the window");
+        assert_eq!(validate(request), []);
+    }
+    assert!(text(&requests[1][0], 0).contains("summary 0"), "each part begins with the summary of those before: {:?}", requests[1][0]);
+    assert!(text(&requests.last().unwrap()[0], 0).contains(&format!("summary {}", requests.len() - 2)));
+    let in_parts = "the conversation is larger than the window of the model: it is summarized in parts";
+    assert!(world.notices().iter().any(|notice| notice == in_parts), "{:?}", world.notices());
+}
+
+#[tokio::test]
+async fn message_larger_than_the_window_is_shortened_and_kept_whole_in_the_ledger() {
+    let mut world = world(2_000, 0, vec![says("a summary"), says("done")]);
+    world.runner.messages = vec![Message::user("y".repeat(80_000)), Message::assistant(vec![Block::text("ok")])];
+    assert_eq!(world.turn().await.reason, EndReason::Done);
+    for request in world.model.seen.lock().unwrap().iter() {
+        assert!(request.iter().map(size).sum::<usize>() <= 1_900);
+    }
+    let mut lone = self::world(2_000, 0, vec![says("done")]);
+    assert_eq!(lone.runner.turn(Message::user("y".repeat(80_000)), &CancellationToken::new()).await.reason, EndReason::Done);
+    assert!(text(&lone.sent(0)[0], 0).ends_with(" bytes were left out to save space]"));
+    let entries = lone.seen.entries.lock().unwrap().clone();
+    assert!(matches!(&entries[0], LedgerEntry::User { message } if *message == Message::user("y".repeat(80_000))));
+    assert_eq!(lone.notices(), ["1 long message is shortened in the request, so that the conversation fits"]);
+}
+
+#[tokio::test]
+async fn messages_that_no_part_is_small_enough_for_are_dropped_and_named() {
+    let lines = std::iter::repeat_with(|| Err(ProviderErrorKind::TooLong)).take(3).chain([says("done")]).collect();
+    let mut world = world(2_000, 0, lines);
+    world.runner.messages = long_conversation(40, 200);
+    assert_eq!(world.turn().await.reason, EndReason::Done);
+    let first = text(&world.sent(3)[0], 0);
+    assert!(first.contains("messages were dropped without a summary") && first.contains("- 25 zzz"), "{first}");
+    assert!(world.notices().iter().any(|notice| notice.ends_with("old messages are dropped: they could not be summarized")));
 }
 
 #[tokio::test]

@@ -205,6 +205,9 @@ pub(crate) enum CliCommand {
         #[command(subcommand)]
         command: ConfigCommand,
     },
+    /// Play a tour in a scratch folder: a sandboxed command, an edit, a refused escape, undo
+    #[command(long_about = help::DEMO, after_long_help = help::DEMO_EXAMPLES)]
+    Demo(DemoArgs),
     /// Check what works here, and how to fix what does not
     #[command(long_about = help::DOCTOR, after_long_help = help::DOCTOR_EXAMPLES)]
     Doctor(DoctorArgs),
@@ -223,6 +226,14 @@ pub(crate) enum CliCommand {
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "command")]
         folder: Option<PathBuf>,
     },
+}
+
+/// How the tour is played.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct DemoArgs {
+    /// Do not pause between the scenes
+    #[arg(long)]
+    pub(crate) fast: bool,
 }
 
 /// A tool and its arguments, parsed once the tool's parameters are known.

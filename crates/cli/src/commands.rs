@@ -6,6 +6,7 @@ mod call;
 mod chat;
 mod completions;
 mod config;
+mod demo;
 mod doctor;
 mod explain;
 mod history;
@@ -59,6 +60,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         CliCommand::Policy { command } => policy::run(&common, &command, &output()),
         CliCommand::Trust(request) => trust::run(&common, request, &output()),
         CliCommand::Config { command } => config::run(&common, command, &output()),
+        CliCommand::Demo(request) => demo::run(&common, request, &output()),
         CliCommand::Doctor(request) => doctor::run(&common, request, &output()),
         CliCommand::Completions { shell } => completions::run(shell, &output()),
         CliCommand::Man { command, folder: None } => man::run(&command, &output()),

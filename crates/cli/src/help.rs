@@ -363,6 +363,16 @@ Examples:
   haft doctor --fix
   haft doctor --json";
 
+pub(crate) const DEMO: &str = "\
+Play a tour of about two minutes: a command in the sandbox, an edit with its diff, two attempts to get out that are refused, why they \
+were, what is on record, and undo. Every scene is a real command, in a scratch folder with a configuration and a history of its own, \
+which is removed at the end and on Ctrl-C. It needs no key and no network. Without a terminal, or with --fast, it does not pause.";
+
+pub(crate) const DEMO_EXAMPLES: &str = "\
+Examples:
+  haft demo
+  haft demo --fast";
+
 pub(crate) const COMPLETIONS: &str = "\
 Write a completion script for a shell to standard output. It completes commands, flags and values: tools, their parameters, agents, \
 models, sessions, calls.";

@@ -20,6 +20,7 @@ mod suite {
     mod container;
     mod corpus;
     mod crash;
+    mod demo;
     mod dialects;
     mod disk;
     mod doctor;

@@ -178,7 +178,10 @@ fn quoted(exec: &Exec) -> String {
 }
 
 fn cancelled(exec: &Exec) -> ToolError {
-    ToolError::new(ErrorKind::Cancelled, format!("{} was cancelled; it and all it started were ended.", quoted(exec)))
+    ToolError::new(
+        ErrorKind::Cancelled,
+        format!("{} was cancelled; it and all it started were ended. It may have had effects.", quoted(exec)),
+    )
 }
 
 pub(crate) fn spawn_error(exec: &Exec, error: io::Error) -> ToolError {

@@ -126,7 +126,7 @@ async fn cancellation_ends_the_whole_tree() {
     assert!(ids.iter().copied().all(is_alive));
     cancel.cancel();
     let error = running.await.unwrap().unwrap_err();
-    let expected = "'/bin/sh' was cancelled; it and all it started were ended.";
+    let expected = "'/bin/sh' was cancelled; it and all it started were ended. It may have had effects.";
     assert_eq!((error.kind(), error.message()), (ErrorKind::Cancelled, expected));
     assert_all_end(&ids).await;
 }

@@ -1,7 +1,7 @@
 //! Ids of calls: generated where a provider gives none, and written so that every provider accepts them.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt::Write as _;
 
 use haft_text::truncate::first_chars;
@@ -46,6 +46,44 @@ pub(crate) fn nine_char_id(id: &str) -> Cow<'_, str> {
         char::from(DIGITS[index])
     };
     Cow::Owned((0..9).map(|_| digit()).collect())
+}
+
+/// Ids of calls on the wire, where each must be unique. Providers repeat ids, and two ids may be written alike.
+#[derive(Debug, Default)]
+pub(crate) struct WireIds<'a> {
+    taken: HashSet<String>,
+    /// Wire ids of the last message's calls without a result, by id.
+    open: HashMap<&'a str, VecDeque<String>>,
+}
+
+impl<'a> WireIds<'a> {
+    /// Begins a message of the model: results belong to its calls from now on.
+    pub(crate) fn begin_message(&mut self) {
+        self.open.clear();
+    }
+
+    /// The wire id of a call: as `form` writes it, or with a number if another call has that.
+    pub(crate) fn call(&mut self, id: &'a str, form: impl Fn(&str) -> String) -> String {
+        self.call_as(id, id, form)
+    }
+
+    /// The same for a call whose wire id is made of another one than ours.
+    pub(crate) fn call_as(&mut self, id: &'a str, given: &str, form: impl Fn(&str) -> String) -> String {
+        let mut wire = form(given);
+        for again in 2.. {
+            if self.taken.insert(wire.clone()) {
+                break;
+            }
+            wire = form(&format!("{given}_{again}"));
+        }
+        self.open.entry(id).or_default().push_back(wire.clone());
+        wire
+    }
+
+    /// The wire id of the call that a result is of: the first with this id that has none.
+    pub(crate) fn result(&mut self, id: &str) -> Option<String> {
+        self.open.get_mut(id)?.pop_front()
+    }
 }
 
 /// The ids of a conversation's calls; assigns unique ids to new calls.
@@ -150,6 +188,18 @@ mod tests {
             assert_eq!(form.to_string().parse(), Ok(form));
         }
         assert_eq!("ten".parse::<IdForm>().unwrap_err(), "'ten' is none of: any, nine");
+    }
+
+    #[test]
+    fn calls_with_one_id_have_two_on_the_wire_and_results_follow() {
+        let mut ids = WireIds::default();
+        let form = |id: &str| wire_id(id).into_owned();
+        assert_eq!([ids.call("same", form), ids.call("same", form)], ["same", "same_2"]);
+        assert_eq!([ids.result("same"), ids.result("same"), ids.result("same")], [Some("same".into()), Some("same_2".into()), None]);
+        ids.call("same", form);
+        ids.begin_message();
+        assert_eq!([ids.call("same", form), ids.call("other", form)], ["same_4", "other"]);
+        assert_eq!([ids.result("other"), ids.result("same"), ids.result("none")], [Some("other".into()), Some("same_4".into()), None]);
     }
 
     fn asked(id: &str) -> Message {

@@ -1,6 +1,7 @@
 //! `haft chat`: a conversation in the terminal, turn by turn, which can be resumed at any time.
 
 mod backend;
+mod changes;
 mod chat_session;
 mod commands;
 mod completion;
@@ -11,12 +12,18 @@ mod footer;
 mod input;
 mod input_buffer;
 mod input_history;
+mod jobs;
+mod jump;
 mod lifecycle;
 mod line_reader;
 mod live_input;
 mod mention;
 mod message_queue;
+mod picker;
+#[cfg(test)]
+mod screens;
 mod session_choice;
+mod shell_line;
 mod slash;
 mod status;
 
@@ -162,7 +169,7 @@ impl ChatLoop<'_> {
         let typed = std::mem::take(&mut self.typed);
         let turns = if self.unasked < MOST_UNASKED { UnaskedTurns::Begin } else { UnaskedTurns::Wait };
         let mut news = self.chat.news(turns);
-        input.read(&typed, &mut self.signals, &mut news).await
+        input.read(&typed, &mut self.signals, &mut news, &self.chat.job_lines()).await
     }
 
     /// Sends a message or runs a command; returns the exit if that ends the conversation.
@@ -173,6 +180,7 @@ impl ChatLoop<'_> {
         let after = match slash::parse(line, &self.chat.commands)? {
             ChatLine::Empty => return Ok(None),
             ChatLine::Message(text) => self.send(&Prompt::typed(text), input).await?,
+            ChatLine::Shell(command) => self.chat.run_shell(&command, &self.typed, input, &mut self.signals).await?,
             ChatLine::Command(command) => match self.chat.run_command(command, &self.typed, input, &mut self.signals).await? {
                 NextStep::Prompt => return Ok(None),
                 NextStep::After(after) => after,

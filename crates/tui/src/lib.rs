@@ -8,8 +8,11 @@ pub mod conversation;
 pub mod diff;
 pub mod effects;
 pub mod failure;
+#[cfg(test)]
+mod golden;
 pub mod interrupt;
 pub mod irreversible;
+pub(crate) mod markdown;
 pub mod output;
 pub mod sessions;
 pub mod signals;

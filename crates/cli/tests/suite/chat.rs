@@ -98,7 +98,12 @@ fn commands_do_what_their_names_say_and_nothing_of_them_is_sent() {
         ("/clear", 0, "", "new conversation"),
         ("/details", 0, "", "The last turn has no calls."),
         ("/modle", 1, "", "did you mean /model? /help lists them; nothing was sent to the model"),
-        ("!ls", 1, "", "programs cannot be started from here yet"),
+        ("!echo $((40 + 2))", 0, "42", "ok exec echo"),
+        ("!", 1, "", "'!' needs a command"),
+        ("/diff", 0, "", "this conversation has changed no files"),
+        ("/why", 0, "", "no call of this conversation was refused"),
+        ("/jobs", 0, "", "no command runs in the background"),
+        ("/jump", 0, "", "no messages yet"),
         ("/quit\nnot said", 0, "", ""),
     ] {
         let ran = chat(&talk, &format!("{line}\n"), &[]);
@@ -254,6 +259,24 @@ fn the_demo_model_talks_too() {
     assert!(ran.stdout.contains("read_file: sharpen the axe") && ran.stdout.contains("get_current_time:"), "{ran:?}");
     let again = alone(&world, "what time is it?\n", &["chat", "-c"]);
     assert_eq!((again.code, session_of(&again)), (0, session_of(&ran)), "{again:?}");
+}
+
+#[test]
+fn commands_of_the_user_run_through_the_tool_and_the_model_is_not_told() {
+    let world = World::new();
+    world.write("notes.txt", "one\ntwo\n");
+    let lines = "!wc -l < notes.txt\nreplace 'two' with '2' in notes.txt\n/diff\nwrite 'x' to ../outside.txt\n/why\n/jobs\n/jump\n/jump 1\n/undo\n/diff\n";
+    let ran = alone(&world, lines, &["chat", "--model", "demo"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stdout.starts_with("2\n"), "{ran:?}");
+    assert!(ran.stdout.contains("1 file, 1 line added, 1 removed\n--- a/notes.txt\n+++ b/notes.txt\n"), "{ran:?}");
+    assert!(ran.stderr.contains("write_file ../outside.txt was refused") && ran.stdout.contains("write_file: deny"), "{ran:?}");
+    assert!(ran.stderr.contains("no command runs in the background"), "{ran:?}");
+    assert!(ran.stdout.contains("  1  replace 'two' with '2' in notes.txt · 1 call\n  2  write 'x'"), "{ran:?}");
+    assert!(ran.stderr.contains("this conversation has changed no files"), "{ran:?}");
+    assert_eq!(world.read("notes.txt"), "one\ntwo\n");
+    let calls = world.run(&["history", "--json"]).json();
+    assert_eq!(calls.as_array().unwrap().iter().filter(|call| call["tool"] == "exec").count(), 1, "{calls}");
 }
 
 #[test]

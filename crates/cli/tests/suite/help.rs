@@ -17,6 +17,7 @@ const COMMANDS: &[&[&str]] = &[
     &["config", "path"],
     &["quarantine"],
     &["doctor"],
+    &["demo"],
     &["agents"],
     &["agents", "list"],
     &["agents", "show"],
@@ -69,13 +70,13 @@ fn long_help_of_every_command() {
 fn short_help_fits_a_screen() {
     let ran = World::new().run_with(&[("COLUMNS", "100")], &["-h"]);
     insta::assert_snapshot!("short_help", ran.stdout);
-    assert!(ran.stdout.lines().count() <= 41, "{}", ran.stdout);
+    assert!(ran.stdout.lines().count() <= 42, "{}", ran.stdout);
 }
 
 #[test]
 fn every_command_has_two_examples() {
     let world = World::new();
-    for command in &COMMANDS[..26] {
+    for command in &COMMANDS[..27] {
         let ran = world.run(&[command, &["--help"][..]].concat());
         let examples = ran.stdout.split_once("Examples:").unwrap_or_else(|| panic!("no examples: {command:?}")).1;
         assert!(examples.lines().filter(|line| line.contains("haft ")).count() >= 2, "{command:?}: {examples}");

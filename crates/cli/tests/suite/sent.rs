@@ -6,11 +6,11 @@ use serde_json::Value;
 pub(crate) fn results(body: &Value) -> Vec<(String, Value)> {
     let parts: Vec<&Value> = ["messages", "input", "contents"].iter().flat_map(|name| list(&body[*name])).flat_map(with_parts).collect();
     let calls: Vec<(&str, &str)> = parts.iter().filter_map(|part| call(part)).collect();
-    let answers: Vec<(&str, &str)> = parts.iter().filter_map(|part| answer(part)).collect();
+    let answers: Vec<(&str, String)> = parts.iter().filter_map(|part| answer(part)).collect();
     assert_eq!(calls.len(), answers.len(), "one result for each call: {body}");
     let paired = calls.into_iter().zip(answers).map(|((id, name), (answered, text))| {
         assert_eq!(id, answered, "results are in the order of their calls: {body}");
-        (name.to_owned(), serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)))
+        (name.to_owned(), serde_json::from_str(&text).unwrap_or(Value::from(text)))
     });
     paired.collect()
 }
@@ -36,13 +36,13 @@ fn call(part: &Value) -> Option<(&str, &str)> {
 }
 
 /// The id and the text of a result, in each protocol's words.
-fn answer(part: &Value) -> Option<(&str, &str)> {
+fn answer(part: &Value) -> Option<(&str, String)> {
     let response = &part["functionResponse"];
     let (id, text) = match part["type"].as_str() {
         Some("function_call_output") => (&part["call_id"], &part["output"]),
         Some("tool_result") => (&part["tool_use_id"], &part["content"][0]["text"]),
         _ if part["role"] == "tool" => (&part["tool_call_id"], &part["content"]),
-        _ => (&response["id"], response["response"].get("output").unwrap_or(&response["response"]["error"])),
+        _ => return Some((response["id"].as_str()?, response["response"].as_object().map(|_| response["response"].to_string())?)),
     };
-    Some((id.as_str()?, text.as_str()?))
+    Some((id.as_str()?, text.as_str()?.to_owned()))
 }

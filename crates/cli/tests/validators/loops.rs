@@ -182,7 +182,7 @@ fn failures(protocol: Protocol, body: &Value) -> Vec<bool> {
     match protocol.name {
         "anthropic" => items(&body["messages"][2]["content"]).iter().map(|block| block["is_error"] == true).collect(),
         "gemini" => {
-            let response = |part: &Value| part["functionResponse"]["response"].get("error").is_some();
+            let response = |part: &Value| part["functionResponse"]["response"]["status"] == "error";
             items(&body["contents"][2]["parts"]).iter().map(response).collect()
         }
         "openai" => items(&body["messages"])

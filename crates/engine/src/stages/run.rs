@@ -22,13 +22,15 @@ pub(crate) async fn run(
 ) -> Result<ToolOutput, ToolError> {
     let timeout = entry.definition().timeout;
     let (plan, start) = cleared.into_prepared().into_parts();
+    let changes = plan.changes_something();
     let context = context(plan);
-    let outcome = if *entry.source() == ToolSource::BuiltIn {
-        here(start(context), timeout, stop).await?
+    let ended = if *entry.source() == ToolSource::BuiltIn {
+        here(start(context), timeout, stop).await
     } else {
         // Making the future is the tool's code as well: it happens on the worker, where it may block or panic.
-        on_worker(workers, async move { start(context).await }, timeout, stop).await?
+        on_worker(workers, async move { start(context).await }, timeout, stop).await
     };
+    let outcome = ended.map_err(|error| if changes && error.kind() == ErrorKind::Cancelled { interrupted() } else { error })?;
     outcome.unwrap_or_else(|error| Err(panicked(error)))
 }
 
@@ -88,6 +90,11 @@ pub(crate) fn timed_out(timeout: Duration) -> ToolError {
 
 pub(crate) fn cancelled() -> ToolError {
     ToolError::new(ErrorKind::Cancelled, "The call was cancelled before it finished.")
+}
+
+/// A call that was stopped while it ran, and that had something to change.
+fn interrupted() -> ToolError {
+    ToolError::new(ErrorKind::Cancelled, "The call was cancelled while it ran. It may have had effects: check before you repeat it.")
 }
 
 pub(crate) fn panicked(error: JoinError) -> ToolError {

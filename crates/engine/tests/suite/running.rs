@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use haft_contract::{BoxFuture, CallInfo, ErrorKind, Progress, ToolCall, ToolContext, ToolOutput, WriteMode};
+use haft_contract::{Access, BoxFuture, CallInfo, ErrorKind, Plan, Progress, ToolCall, ToolContext, ToolOutput, WriteMode};
 use haft_engine::{Event, EventSink, Hook, HookCall};
 use haft_testkit::{ProgressRecorder, ScriptedTool};
 use serde_json::json;
@@ -81,6 +81,32 @@ async fn a_plan_that_blocks_is_answered_at_the_timeout() {
     let started = Instant::now();
     assert_eq!(failure(&harness.call("stuck", json!({})).await).0, ErrorKind::Timeout);
     assert!(started.elapsed() < Duration::from_secs(1));
+}
+
+#[tokio::test]
+async fn cancelled_call_says_that_it_may_have_had_effects_if_it_had_any_to_have() {
+    for told in [false, true] {
+        let plan = move || if told { Plan::nothing().spawn("helper") } else { Plan::nothing() };
+        let tool = ScriptedTool::new("wait").plan(move |_, _| Ok(plan())).body(|_, cx| async move {
+            cx.progress(Progress::message("begun"));
+            std::future::pending::<()>().await;
+            Ok(ToolOutput::text("never"))
+        });
+        let recorder = Arc::new(ProgressRecorder::default());
+        let sink = Arc::clone(&recorder);
+        let harness = setup().tool(tool).session(move |builder| builder.access(Access::FullAccess).progress(sink)).build();
+        let token = CancellationToken::new();
+        let call = harness.engine.run_until(ToolCall::new("1", "wait", json!({})), &harness.session, &token);
+        let stop = async {
+            while recorder.messages().is_empty() {
+                tokio::task::yield_now().await;
+            }
+            token.cancel();
+        };
+        let (result, ()) = tokio::join!(call, stop);
+        let (kind, message) = failure(&result);
+        assert_eq!((kind, message.contains("It may have had effects")), (ErrorKind::Cancelled, told), "{message}");
+    }
 }
 
 #[tokio::test]

@@ -1,9 +1,8 @@
 //! Encodes a request for Messages.
 
-use std::collections::{HashMap, HashSet};
-
 use serde_json::{Value, json};
 
+use crate::ids::WireIds;
 use crate::offer::{Offer, offer};
 use crate::replay::{MergedMessage, arguments_object, merge_messages, own};
 use crate::{Block, EncodedRequest, Model, ModelTurn, NameMap, Opaque, Protocol, ResultPart, Role, wire_id};
@@ -62,32 +61,6 @@ fn thinking_block<'a>(opaque: Option<&'a Opaque>, model: &Model) -> Option<&'a V
     own(opaque, model).filter(|block| block["type"] == "thinking" || block["type"] == "redacted_thinking")
 }
 
-/// Ids of calls on the wire, where each must match the pattern and be unique.
-#[derive(Default)]
-struct WireIds<'a> {
-    taken: HashSet<String>,
-    /// Wire id of the newest call with each id: a provider may repeat one.
-    latest: HashMap<&'a str, String>,
-}
-
-impl<'a> WireIds<'a> {
-    fn call(&mut self, id: &'a str) -> String {
-        let mut name = wire_id(id).into_owned();
-        for again in 2.. {
-            if self.taken.insert(name.clone()) {
-                break;
-            }
-            name = wire_id(&format!("{id}_{again}")).into_owned();
-        }
-        self.latest.insert(id, name.clone());
-        name
-    }
-
-    fn result(&self, id: &str) -> String {
-        self.latest.get(id).cloned().unwrap_or_else(|| wire_id(id).into_owned())
-    }
-}
-
 struct MessagesWriter<'a> {
     model: &'a Model,
     names: &'a NameMap,
@@ -114,6 +87,7 @@ impl<'a> MessagesWriter<'a> {
     fn message(&mut self, side: &MergedMessage<'a>) -> Value {
         match side.role {
             Role::Assistant => {
+                self.ids.begin_message();
                 let content: Vec<Value> = side.blocks.iter().filter_map(|block| self.assistant_block(block)).collect();
                 json!({ "role": "assistant", "content": content })
             }
@@ -127,7 +101,7 @@ impl<'a> MessagesWriter<'a> {
             Block::Thinking { opaque, .. } => thinking_block(opaque.as_ref(), self.model).cloned(),
             Block::Call { id, name, arguments, .. } => Some(json!({
                 "type": "tool_use",
-                "id": self.ids.call(id),
+                "id": self.ids.call(id, |id| wire_id(id).into_owned()),
                 "name": self.names.wire(name),
                 "input": arguments_object(arguments),
             })),
@@ -163,7 +137,7 @@ impl<'a> MessagesWriter<'a> {
                 ResultPart::Image { mime, data } => content.push(self.image(mime, data)),
             }
         }
-        let mut block = json!({ "type": "tool_result", "tool_use_id": self.ids.result(id) });
+        let mut block = json!({ "type": "tool_result", "tool_use_id": self.ids.result(id).unwrap_or_else(|| wire_id(id).into_owned()) });
         if is_error && content.is_empty() {
             content.push(text_block("The tool failed without a message."));
         }

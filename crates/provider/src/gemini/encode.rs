@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::generation::{accepts_images_in_results, wants_signatures};
+use crate::ids::WireIds;
 use crate::offer::{Offer, offer};
 use crate::replay::{MergedMessage, arguments_object, merge_messages, own};
 use crate::schema::ProjectedSchema;
@@ -19,7 +20,7 @@ const IN_RESULTS: [&str; 3] = ["image/png", "image/jpeg", "image/webp"];
 pub(super) fn request(turn: &ModelTurn<'_>) -> EncodedRequest {
     let names = NameMap::new(Protocol::Gemini, turn.tools.iter().map(|tool| &tool.name));
     let Offer { tools, warnings } = offer(turn);
-    let mut writer = ContentsWriter { model: turn.model, names: &names, warnings };
+    let mut writer = ContentsWriter { model: turn.model, names: &names, ids: WireIds::default(), warnings };
     let mut body = json!({ "contents": writer.contents(turn) });
     if !turn.system.trim().is_empty() {
         body["systemInstruction"] = json!({ "parts": [{ "text": turn.system }] });
@@ -82,11 +83,13 @@ fn signature(own: Option<&Value>) -> Option<&Value> {
 struct ContentsWriter<'a> {
     model: &'a Model,
     names: &'a NameMap,
+    /// Of calls whose id the provider gave; an id that we made stays with us.
+    ids: WireIds<'a>,
     warnings: Vec<String>,
 }
 
-impl ContentsWriter<'_> {
-    fn contents(&mut self, turn: &ModelTurn<'_>) -> Vec<Value> {
+impl<'a> ContentsWriter<'a> {
+    fn contents(&mut self, turn: &ModelTurn<'a>) -> Vec<Value> {
         let model = self.model;
         let messages = merge_messages(turn.messages, |role, block| can_be_sent(role, block, model));
         let mut contents = Vec::with_capacity(messages.len() + 1);
@@ -107,7 +110,8 @@ impl ContentsWriter<'_> {
         contents
     }
 
-    fn model_content(&self, side: &MergedMessage<'_>, is_current: bool) -> Value {
+    fn model_content(&mut self, side: &MergedMessage<'a>, is_current: bool) -> Value {
+        self.ids.begin_message();
         let mut parts: Vec<Value> = side.blocks.iter().filter_map(|block| self.part(block)).collect();
         let first = parts.iter_mut().find(|part| part.get("functionCall").is_some());
         if let Some(call) = first.filter(|call| is_current && call.get("thoughtSignature").is_none())
@@ -118,13 +122,15 @@ impl ContentsWriter<'_> {
         json!({ "role": "model", "parts": parts })
     }
 
-    fn part(&self, block: &Block) -> Option<Value> {
+    fn part(&mut self, block: &'a Block) -> Option<Value> {
         let (mut part, opaque) = match block {
             Block::Text { text, opaque } => (json!({ "text": text }), opaque),
             Block::Thinking { text, opaque } => (json!({ "text": text, "thought": true }), opaque),
-            Block::Call { name, arguments, opaque, .. } => {
+            Block::Call { id, name, arguments, opaque } => {
                 let mut call = json!({ "name": self.names.wire(name), "args": arguments_object(arguments) });
-                self.put_id(&mut call, block);
+                if let Some(given) = own(opaque.as_ref(), self.model).and_then(|own| own.get("id")?.as_str()) {
+                    call["id"] = self.ids.call_as(id, given, str::to_owned).into();
+                }
                 (json!({ "functionCall": call }), opaque)
             }
             _ => return None,
@@ -135,20 +141,12 @@ impl ContentsWriter<'_> {
         Some(part)
     }
 
-    /// Sends the id of a call if the provider gave it; an id that we made stays with us.
-    fn put_id(&self, target: &mut Value, call: &Block) {
-        let Block::Call { opaque, .. } = call else { return };
-        if let Some(id) = own(opaque.as_ref(), self.model).and_then(|own| own.get("id")).filter(|id| id.is_string()) {
-            target["id"] = id.clone();
-        }
-    }
-
     /// User contents: results get a content of their own, in the order of the calls, because the API pairs by position.
     fn user_contents(&mut self, calls: &[&Block], side: &MergedMessage<'_>, contents: &mut Vec<Value>) {
         let mut results: Vec<&Block> = side.blocks.iter().copied().filter(|block| block.result_id().is_some()).collect();
         results.sort_by_key(|result| calls.iter().position(|call| call.call_id() == result.result_id()));
         let mut others = Vec::new();
-        let responses: Vec<Value> = results.iter().filter_map(|result| self.response(calls, result, &mut others)).collect();
+        let responses: Vec<Value> = results.iter().filter_map(|result| self.response(result, &mut others)).collect();
         if !responses.is_empty() {
             let role = if self.model.legacy_schema { "function" } else { "user" };
             contents.push(json!({ "role": role, "parts": responses }));
@@ -163,17 +161,12 @@ impl ContentsWriter<'_> {
         }
     }
 
-    fn response(&mut self, calls: &[&Block], result: &Block, others: &mut Vec<Value>) -> Option<Value> {
+    fn response(&mut self, result: &Block, others: &mut Vec<Value>) -> Option<Value> {
         let Block::Result { id, name, content, is_error } = result else { return None };
-        let (text, inside, after) = self.content(content);
-        let outcome = match (*is_error, text.as_str()) {
-            (true, "") => json!({ "error": "The tool failed without a message." }),
-            (true, error) => json!({ "error": error }),
-            (false, output) => json!({ "output": output }),
-        };
-        let mut response = json!({ "name": self.names.wire(name), "response": outcome });
-        if let Some(call) = calls.iter().find(|call| call.call_id() == Some(id)) {
-            self.put_id(&mut response, call);
+        let (text, notes, inside, after) = self.content(content);
+        let mut response = json!({ "name": self.names.wire(name), "response": envelope(&text, &notes, *is_error) });
+        if let Some(id) = self.ids.result(id) {
+            response["id"] = id.into();
         }
         if !inside.is_empty() {
             response["parts"] = Value::Array(inside);
@@ -185,21 +178,21 @@ impl ContentsWriter<'_> {
         Some(json!({ "functionResponse": response }))
     }
 
-    /// The text of a result, its images that the API accepts inside of it, and those that must follow it. An image that cannot
-    /// be sent becomes a note in the text.
-    fn content(&mut self, parts: &[ResultPart]) -> (String, Vec<Value>, Vec<Value>) {
-        let (mut texts, mut inside, mut after) = (Vec::new(), Vec::new(), Vec::new());
+    /// The text of a result, notes on images that cannot be sent, the images that the API accepts inside of it, and those that must
+    /// follow it.
+    fn content(&mut self, parts: &[ResultPart]) -> (String, Vec<String>, Vec<Value>, Vec<Value>) {
+        let (mut texts, mut notes, mut inside, mut after) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for part in parts {
             match part {
-                ResultPart::Text { text } => texts.push(text.clone()),
+                ResultPart::Text { text } => texts.push(text.as_str()),
                 ResultPart::Image { mime, data } => match self.image(mime, data) {
                     Some(image) if self.goes_inside(mime) => inside.push(image),
                     Some(image) => after.push(image),
-                    None => texts.push(left_out(mime)),
+                    None => notes.push(left_out(mime)),
                 },
             }
         }
-        (texts.join("\n"), inside, after)
+        (texts.join("\n"), notes, inside, after)
     }
 
     /// Whether an image goes inside its result; older models accept none there.
@@ -224,6 +217,20 @@ impl ContentsWriter<'_> {
             self.warnings.push(warning);
         }
     }
+}
+
+/// The response of a tool as an object: the envelope itself, or one around a text that is none.
+fn envelope(text: &str, notes: &[String], is_error: bool) -> Value {
+    let mut envelope = match serde_json::from_str::<Map<String, Value>>(text) {
+        Ok(envelope) if envelope.contains_key("status") => Value::Object(envelope),
+        _ if is_error && text.is_empty() => json!({ "status": "error", "message": "The tool failed without a message." }),
+        _ if is_error => json!({ "status": "error", "message": text }),
+        _ => json!({ "status": "success", "result": text }),
+    };
+    if !notes.is_empty() {
+        envelope["notes"] = json!(notes);
+    }
+    envelope
 }
 
 /// Replaces an image that cannot be sent.

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::ids::nine_char_id;
+use crate::ids::{WireIds, nine_char_id};
 use crate::openai_shared::{image_part, joined_text, replayed_arguments};
 use crate::replay::own;
 use crate::{Block, IdForm, Message, Model, ModelTurn, NameMap, ResultPart, Role, wire_id};
@@ -22,11 +22,12 @@ pub(super) fn messages(turn: &ModelTurn<'_>, names: &NameMap, warnings: &mut Vec
     if !turn.system.is_empty() {
         sent.push(json!({ "role": "system", "content": turn.system }));
     }
-    let encoder = AssistantEncoder { model: turn.model, names, needs_reasoning: turn.model.needs_reasoning || has_reasoned(turn) };
+    let ids = WireIds::default();
+    let mut encoder = ChatEncoder { model: turn.model, names, ids, needs_reasoning: turn.model.needs_reasoning || has_reasoned(turn) };
     for message in turn.messages {
         match message.role {
             Role::Assistant => sent.extend(encoder.message(message)),
-            Role::User => user(message, turn.model.id_form, &mut sent, warnings),
+            Role::User => encoder.user(message, &mut sent, warnings),
         }
     }
     sent
@@ -44,16 +45,18 @@ fn reasoning<'a>(block: &'a Block, model: &Model) -> Option<&'a str> {
     own(opaque.as_ref(), model).filter(|field| *field == REASONING).map(|_| text.as_str())
 }
 
-/// Encodes messages of the model.
-struct AssistantEncoder<'a> {
+/// Encodes messages.
+struct ChatEncoder<'a> {
     model: &'a Model,
     names: &'a NameMap,
+    ids: WireIds<'a>,
     needs_reasoning: bool,
 }
 
-impl AssistantEncoder<'_> {
+impl<'a> ChatEncoder<'a> {
     /// A message; none if this provider can use nothing of it.
-    fn message(&self, message: &Message) -> Option<Value> {
+    fn message(&mut self, message: &'a Message) -> Option<Value> {
+        self.ids.begin_message();
         let text = joined_text(&message.blocks);
         let calls: Vec<_> = message.blocks.iter().filter_map(|block| self.call(block)).collect();
         if text.is_empty() && calls.is_empty() {
@@ -70,10 +73,11 @@ impl AssistantEncoder<'_> {
         Some(encoded)
     }
 
-    fn call(&self, block: &Block) -> Option<Value> {
+    fn call(&mut self, block: &'a Block) -> Option<Value> {
         let Block::Call { id, name, arguments, .. } = block else { return None };
         let function = json!({ "name": self.names.wire(name), "arguments": replayed_arguments(arguments) });
-        Some(json!({ "id": chat_id(id, self.model.id_form), "type": "function", "function": function }))
+        let id = self.ids.call(id, |id| chat_id(id, self.model.id_form).into_owned());
+        Some(json!({ "id": id, "type": "function", "function": function }))
     }
 
     fn reasoning(&self, blocks: &[Block]) -> Option<String> {
@@ -82,6 +86,28 @@ impl AssistantEncoder<'_> {
             return self.needs_reasoning.then(|| NOT_KEPT.to_owned());
         }
         Some(texts.concat())
+    }
+
+    /// One message for each result; images follow in a message of the user, because results accept none.
+    fn user(&mut self, message: &Message, sent: &mut Vec<Value>, warnings: &mut Vec<String>) {
+        let mut parts = Vec::new();
+        for block in &message.blocks {
+            if let Block::Result { id, name, content, .. } = block {
+                let id = self.ids.result(id).unwrap_or_else(|| chat_id(id, self.model.id_form).into_owned());
+                sent.push(json!({ "role": "tool", "tool_call_id": id, "content": result_text(content) }));
+                result_images(name, content, &mut parts, warnings);
+            }
+        }
+        for block in &message.blocks {
+            match block {
+                Block::Text { text, .. } if !text.is_empty() => parts.push(text_part(text)),
+                Block::Image { mime, data } => parts.push(image(mime, data, warnings)),
+                _ => {}
+            }
+        }
+        if !parts.is_empty() {
+            sent.push(json!({ "role": "user", "content": plain_if_possible(parts) }));
+        }
     }
 }
 
@@ -96,40 +122,28 @@ fn chat_id(id: &str, form: IdForm) -> Cow<'_, str> {
     }
 }
 
-/// One message for each result; images follow in a message of the user, because results accept none.
-fn user(message: &Message, form: IdForm, sent: &mut Vec<Value>, warnings: &mut Vec<String>) {
-    let mut parts = Vec::new();
-    for block in &message.blocks {
-        if let Block::Result { id, name, content, .. } = block {
-            sent.push(json!({ "role": "tool", "tool_call_id": chat_id(id, form), "content": result_text(content) }));
-            result_images(name, content, &mut parts, warnings);
-        }
-    }
-    for block in &message.blocks {
-        match block {
-            Block::Text { text, .. } if !text.is_empty() => parts.push(text_part(text)),
-            Block::Image { mime, data } => parts.push(image(mime, data, warnings)),
-            _ => {}
-        }
-    }
-    if !parts.is_empty() {
-        sent.push(json!({ "role": "user", "content": plain_if_possible(parts) }));
-    }
-}
-
+/// The text of a result. A note on its images goes into the envelope, so that it stays JSON.
 fn result_text(content: &[ResultPart]) -> String {
-    let mut texts: Vec<Cow<'_, str>> = Vec::new();
+    let mut texts: Vec<&str> = Vec::new();
     let mut images = 0;
     for part in content {
         match part {
-            ResultPart::Text { text } => texts.push(text.into()),
+            ResultPart::Text { text } => texts.push(text),
             ResultPart::Image { .. } => images += 1,
         }
     }
-    if images > 0 {
-        texts.push(format!("[images in the next message: {images}]").into());
+    let text = texts.join("\n");
+    if images == 0 {
+        return text;
     }
-    texts.join("\n")
+    let note = format!("{images} in the next message");
+    match serde_json::from_str::<Map<String, Value>>(&text) {
+        Ok(envelope) => {
+            let (inner, comma) = (text.trim_end().strip_suffix('}').unwrap_or(&text), if envelope.is_empty() { "" } else { "," });
+            format!("{inner}{comma}\"images\":{}}}", Value::from(note))
+        }
+        Err(_) => format!("{text}\n[images: {note}]").trim_start().to_owned(),
+    }
 }
 
 fn result_images(tool: &str, content: &[ResultPart], parts: &mut Vec<Value>, warnings: &mut Vec<String>) {

@@ -2,23 +2,26 @@
 
 use serde_json::{Value, json};
 
+use crate::ids::WireIds;
 use crate::openai_shared::{image_part, never_reasons, replayed_arguments};
 use crate::replay::own;
 use crate::{Block, Message, Model, ModelTurn, NameMap, Opaque, ResultPart, Role, wire_id};
 
 pub(super) fn input(turn: &ModelTurn<'_>, names: &NameMap, warnings: &mut Vec<String>) -> Vec<Value> {
-    let mut items = Vec::new();
+    let (mut items, mut ids) = (Vec::new(), WireIds::default());
     for message in turn.messages {
         match message.role {
-            Role::Assistant => assistant(message, turn.model, names, &mut items),
-            Role::User => user(message, &mut items, warnings),
+            Role::Assistant => assistant(message, turn, names, (&mut items, &mut ids)),
+            Role::User => user(message, (&mut items, &mut ids), warnings),
         }
     }
     items
 }
 
 /// Items of the model in order. The API refuses reasoning without a following item, so trailing reasoning is left out.
-fn assistant(message: &Message, model: &Model, names: &NameMap, items: &mut Vec<Value>) {
+fn assistant<'m>(message: &'m Message, turn: &ModelTurn<'_>, names: &NameMap, (items, ids): (&mut Vec<Value>, &mut WireIds<'m>)) {
+    let model = turn.model;
+    ids.begin_message();
     let before = items.len();
     let mut end = before;
     for block in &message.blocks {
@@ -27,7 +30,7 @@ fn assistant(message: &Message, model: &Model, names: &NameMap, items: &mut Vec<
             Block::Text { text, opaque } => text_item(text, opaque.as_ref(), model),
             Block::Call { id, name, arguments, .. } => Some(json!({
                 "type": "function_call",
-                "call_id": wire_id(id),
+                "call_id": ids.call(id, |id| wire_id(id).into_owned()),
                 "name": names.wire(name),
                 "arguments": replayed_arguments(arguments),
             })),
@@ -57,13 +60,13 @@ fn text_item(text: &str, opaque: Option<&Opaque>, model: &Model) -> Option<Value
     Some(item)
 }
 
-fn user(message: &Message, items: &mut Vec<Value>, warnings: &mut Vec<String>) {
+fn user(message: &Message, (items, ids): (&mut Vec<Value>, &mut WireIds<'_>), warnings: &mut Vec<String>) {
     let mut parts = Vec::new();
     for block in &message.blocks {
         match block {
             Block::Result { id, content, .. } => items.push(json!({
                 "type": "function_call_output",
-                "call_id": wire_id(id),
+                "call_id": ids.result(id).unwrap_or_else(|| wire_id(id).into_owned()),
                 "output": output(content, warnings),
             })),
             Block::Text { text, .. } if !text.is_empty() => parts.push(text_part(text)),

@@ -109,8 +109,8 @@ fn decoded_blocks_encode_verbatim() {
             {"functionCall": {"name": "get_current_time", "args": {}}},
         ]},
         {"role": "user", "parts": [
-            {"functionResponse": {"name": "read_file", "response": {"output": "read me"}, "id": "fc_1"}},
-            {"functionResponse": {"name": "get_current_time", "response": {"output": "12:00"}}},
+            {"functionResponse": {"name": "read_file", "response": {"status": "success", "result": "read me"}, "id": "fc_1"}},
+            {"functionResponse": {"name": "get_current_time", "response": {"status": "success", "result": "12:00"}}},
         ]},
     ]);
     assert_eq!(*contents, expected);

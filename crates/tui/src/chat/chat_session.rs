@@ -72,6 +72,8 @@ pub(super) struct ChatSession<'a> {
     pub(super) ceiling: Option<Access>,
     /// Answers to questions.
     pub(super) answers: mpsc::Sender<Typed>,
+    /// How many commands the user has run.
+    pub(super) shell_calls: u32,
 }
 
 /// Whether a turn may begin without a message of the user.
@@ -101,7 +103,20 @@ impl<'a> ChatSession<'a> {
         let (backend, display, ceiling) = (configure(&options)?, TurnDisplay::new(output), options.access);
         let conversation = open_conversation(&*backend, model.as_deref(), session, Arc::clone(&display.watcher)).await?;
         let commands = backend.commands().await;
-        Ok(Self { configure, options, output, model, backend, conversation, commands, display, last: None, ceiling, answers })
+        Ok(Self {
+            configure,
+            options,
+            output,
+            model,
+            backend,
+            conversation,
+            commands,
+            display,
+            last: None,
+            ceiling,
+            answers,
+            shell_calls: 0,
+        })
     }
 
     /// Replaces the conversation. The old one is kept if it has messages.

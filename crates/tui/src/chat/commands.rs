@@ -53,7 +53,11 @@ impl ChatSession<'_> {
             SlashCommand::Tools(name) => self.backend.show_tools(name)?,
             SlashCommand::Access(level) => self.change_access(level, input).await?,
             SlashCommand::Explain { tool, arguments } => self.backend.explain(&tool, arguments).await?,
-            SlashCommand::Undo(call) => self.undo(call.as_deref()).await?,
+            SlashCommand::Undo(call) => self.undo(call, input).await?,
+            SlashCommand::Diff => self.diff().await?,
+            SlashCommand::Why => self.why().await?,
+            SlashCommand::Jobs => self.jobs()?,
+            SlashCommand::Jump(number) => self.jump(number, input).await?,
             SlashCommand::History => self.history().await?,
             SlashCommand::Sessions => self.sessions().await?,
             SlashCommand::Resume(wanted) => self.resume(wanted.as_deref(), input).await?,
@@ -153,9 +157,16 @@ impl ChatSession<'_> {
         Ok(())
     }
 
-    async fn undo(&mut self, call: Option<&str>) -> Result<(), Failure> {
+    /// Undoes the named call; without a name, one that the user chooses, or the last one where there is no choice.
+    async fn undo(&mut self, call: Option<String>, input: &mut ChatInput) -> Result<(), Failure> {
         let log = &self.conversation.log;
-        let target = irreversible::find_undo_target(log, &self.conversation.record.id, call).await?;
+        let last = irreversible::find_undo_target(log, &self.conversation.record.id, call.as_deref()).await?;
+        let target = if call.is_none() && input.is_attended() {
+            let Some(chosen) = self.choose_undo(input).await? else { return Ok(()) };
+            irreversible::find_undo_target(log, &self.conversation.record.id, Some(&chosen)).await?
+        } else {
+            last
+        };
         self.backend.undo(log, &target.call).await?;
         if let Some(text) = irreversible::describe(&target.irreversible) {
             note(&display::escape_line(&text));
@@ -195,7 +206,7 @@ impl ChatSession<'_> {
 
     async fn resume(&mut self, wanted: Option<&str>, input: &mut ChatInput) -> Result<(), Failure> {
         let store = self.conversation.sessions.clone();
-        match session_choice::find_session(wanted, &store, input, self.output).await? {
+        match session_choice::find_session(wanted, self.backend.workspace(), &store, input, self.output).await? {
             SessionChoice::Session(session) if session.id == self.conversation.record.id => note("this session is open already"),
             SessionChoice::Session(session) => {
                 self.replace(Some(&session)).await?;

@@ -2,12 +2,18 @@
 
 use std::path::PathBuf;
 
+use haft_text::display;
+use haft_text::truncate::ellipsize_to_width;
 use reedline::{Completer, CompletionResult, Hinter, History, Span, Suggestion};
+use unicode_width::UnicodeWidthStr;
 
 use super::backend::CommandChoice;
 use super::mention;
 use super::slash::COMMANDS;
+use crate::output::live_columns;
 
+/// Rows of the menu.
+const MENU_ROWS: usize = 8;
 const LEVELS: [&str; 3] = ["read-only", "workspace-write", "full-access"];
 
 /// Names that can be completed.
@@ -77,31 +83,69 @@ fn suggestion(value: String, about: Option<&str>, start: usize, end: usize) -> S
     Suggestion { value, description, span: Span::new(start, end), append_whitespace: true, ..Suggestion::default() }
 }
 
-/// Shows the rest of the command that is being typed.
+/// Shows the rest of the command that is being typed, and below it the commands that match.
 #[derive(Debug, Default)]
-pub(super) struct CommandHint(String);
+pub(super) struct CommandHint {
+    rest: String,
+    /// Commands of the user.
+    users: Vec<CommandChoice>,
+}
+
+impl CommandHint {
+    pub(super) fn new(users: Vec<CommandChoice>) -> Self {
+        Self { rest: String::new(), users }
+    }
+}
 
 impl Hinter for CommandHint {
     fn handle(&mut self, line: &str, position: usize, _: &dyn History, coloured: bool, _: &str) -> String {
-        self.0.clear();
-        let Some((rest, about)) = hint(line).filter(|_| position == line.len()) else { return String::new() };
-        self.0 = rest;
-        let hint = format!("{}{about}", self.0);
-        if coloured { format!("\x1b[2m{hint}\x1b[0m") } else { hint }
+        self.rest.clear();
+        if position != line.len() {
+            return String::new();
+        }
+        let about = match hint(line) {
+            Some((rest, about)) => {
+                self.rest = rest;
+                about
+            }
+            None => String::new(),
+        };
+        let columns = live_columns().unwrap_or(80);
+        // Beside the prompt and what is typed.
+        let inline = ellipsize_to_width(&format!("{}{about}", self.rest), columns.saturating_sub(line.width() + 3));
+        let lines = std::iter::once(inline).chain(menu(line, &self.users, columns));
+        let styled = |line: String| if coloured && !line.is_empty() { format!("\x1b[2m{line}\x1b[0m") } else { line };
+        lines.map(styled).collect::<Vec<_>>().join("\n")
     }
     fn complete_hint(&self) -> String {
-        self.0.clone()
+        self.rest.clone()
     }
     fn next_hint_token(&self) -> String {
-        self.0.clone()
+        self.rest.clone()
     }
+}
+
+/// The rows of the menu below a line that begins with `/`: the commands that match, with what they do.
+pub(super) fn menu(line: &str, users: &[CommandChoice], columns: usize) -> Vec<String> {
+    let Some(typed) = line.strip_prefix('/').filter(|typed| !typed.contains([' ', '/'])) else { return Vec::new() };
+    let commands = matching_commands(typed, users);
+    let widest = commands.iter().map(|(name, _)| name.width()).max().unwrap_or(0);
+    let row = |(name, about): &(&str, &str)| {
+        let text = format!("  /{name}{}  {about}", " ".repeat(widest.saturating_sub(name.width())));
+        ellipsize_to_width(&display::escape_line(&text), columns.saturating_sub(1))
+    };
+    let mut rows: Vec<String> = commands.iter().take(MENU_ROWS).map(row).collect();
+    if commands.len() > MENU_ROWS {
+        rows.push(ellipsize_to_width(&format!("  {} more; Tab chooses", commands.len() - MENU_ROWS), columns.saturating_sub(1)));
+    }
+    rows
 }
 
 /// The rest of a command, and its description.
 fn hint(line: &str) -> Option<(String, String)> {
     let typed = line.strip_prefix('/')?;
     if typed.is_empty() {
-        return Some((String::new(), "  Tab lists the commands".into()));
+        return Some((String::new(), "  Tab chooses".into()));
     }
     let known = COMMANDS.iter().find(|known| known.name.starts_with(typed))?;
     let takes = if known.takes.is_empty() { String::new() } else { format!(" {}", known.takes) };
@@ -148,7 +192,7 @@ mod tests {
             ("/he", "lp", "  list these commands"),
             ("/help", "", "  list these commands"),
             ("/access", "", " [LEVEL]  show or change the access level; as --access"),
-            ("/", "", "  Tab lists the commands"),
+            ("/", "", "  Tab chooses"),
         ] {
             assert_eq!(hint(line), Some((rest.to_owned(), about.to_owned())), "{line}");
         }

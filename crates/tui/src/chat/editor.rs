@@ -1,12 +1,14 @@
 //! The line editor of a conversation: history, several lines, completion.
 
 use std::borrow::Cow;
+use std::convert::Infallible;
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use haft_text::truncate::ellipsize_to_width;
 use reedline::{
     Color, ColumnarMenu, EditCommand, Emacs, KeyCode, KeyModifiers, Keybindings, MenuBuilder, Prompt, PromptEditMode, PromptHistorySearch,
     Reedline, ReedlineEvent, ReedlineMenu, Signal, ValidationResult, Validator, default_emacs_keybindings,
@@ -16,11 +18,14 @@ use tokio::time::timeout;
 use super::completion::{ChatCompleter, CommandHint, CompletionNames};
 use super::input_history::InputHistory;
 use crate::failure::{Exit, Failure};
+use crate::output::live_columns;
 use crate::signals::Signals;
 use crate::terminal::{Screen, TerminalModes};
 
 /// How long the editor may take to stop.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// How often the lines above the prompt are drawn.
+const DRAWN: Duration = Duration::from_secs(1);
 const MENU: &str = "names";
 /// Key bindings that this program handles.
 const INTERRUPT: &str = "interrupt";
@@ -66,6 +71,8 @@ enum EditorEnd {
 pub(super) struct LineEditor {
     line: Option<Reedline>,
     breaks: Arc<AtomicBool>,
+    /// Draws the prompt again while the user types.
+    repaint: Box<dyn Fn() + Send + Sync>,
     pub(super) modes: TerminalModes,
 }
 
@@ -75,7 +82,7 @@ impl LineEditor {
     pub(super) fn open(data_folder: &Path) -> std::io::Result<Self> {
         let modes = TerminalModes::save()?;
         let breaks = Arc::new(AtomicBool::new(false));
-        let line = Reedline::create()
+        let mut line = Reedline::create()
             .with_history(Box::new(InputHistory::open(data_folder)))
             .with_edit_mode(Box::new(Emacs::new(keys())))
             .with_validator(Box::new(BackslashContinuation))
@@ -87,21 +94,30 @@ impl LineEditor {
             .with_break_signal(Arc::clone(&breaks))
             .use_bracketed_paste(true)
             .use_kitty_keyboard_enhancement(true);
-        Ok(Self { line: Some(line), breaks, modes })
+        let repaint = line.repaint_signal();
+        let repaint = Box::new(move || repaint.request_repaint());
+        Ok(Self { line: Some(line), breaks, repaint, modes })
     }
 
     pub(super) fn complete_names(&mut self, names: CompletionNames) {
-        self.line = self.line.take().map(|line| line.with_completer(Box::new(ChatCompleter(names))));
+        let hint = CommandHint::new(names.commands.clone());
+        self.line = self.line.take().map(|line| line.with_hinter(Box::new(hint)).with_completer(Box::new(ChatCompleter(names))));
     }
 
     /// Reads a message, starting with what was typed before.
-    pub(super) async fn read(&mut self, typed: &str, signals: &mut Signals, news: &mut News) -> Result<InputEvent, Failure> {
+    pub(super) async fn read(
+        &mut self,
+        typed: &str,
+        signals: &mut Signals,
+        news: &mut News,
+        above: &LiveLines,
+    ) -> Result<InputEvent, Failure> {
         if let Some(line) = self.line.as_mut().filter(|_| !typed.is_empty()) {
             line.run_edit_commands(&[EditCommand::InsertString(typed.to_owned())]);
         }
         let mut warned = false;
         loop {
-            let signal = match self.signal(signals, news).await? {
+            let signal = match self.signal(signals, news, above).await? {
                 EditorEnd::Signal(signal) => signal,
                 // Between two lines the terminal turns Ctrl-C into a signal.
                 EditorEnd::Stopped(Exit::Interrupted) if self.line.is_some() => Signal::CtrlC,
@@ -142,18 +158,19 @@ impl LineEditor {
     }
 
     /// Reads a line on another thread; a signal and news stop it.
-    async fn signal(&mut self, signals: &mut Signals, news: &mut News) -> Result<EditorEnd, Failure> {
+    async fn signal(&mut self, signals: &mut Signals, news: &mut News, above: &LiveLines) -> Result<EditorEnd, Failure> {
         let Some(mut line) = self.line.take() else { return Err(unreadable("its reader is gone")) };
         let _held = Screen::standard().hold_notes();
-        let mut by = Interruption::News;
+        let (mut by, prompt) = (Interruption::News, ChatPrompt(Arc::clone(above)));
         let mut reading = tokio::task::spawn_blocking(move || {
-            let signal = line.read_line(&ChatPrompt);
+            let signal = line.read_line(&prompt);
             // The history file is not essential.
             line.sync_history().ok();
             (line, signal)
         });
         let read = tokio::select! {
             read = &mut reading => read,
+            never = keep_drawing(above, &*self.repaint) => match never {},
             exit = signals.next() => {
                 self.breaks.store(true, Ordering::Relaxed);
                 // The editor restores the terminal before it ends. If the terminal is gone it never ends.
@@ -209,11 +226,28 @@ fn join_lines(text: &str) -> String {
     text.replace("\\\n", "\n")
 }
 
-struct ChatPrompt;
+/// Draws the lines above the prompt again while there are some.
+async fn keep_drawing(above: &LiveLines, repaint: &(dyn Fn() + Send + Sync)) -> Infallible {
+    let mut was_empty = true;
+    loop {
+        tokio::time::sleep(DRAWN).await;
+        let is_empty = above().is_empty();
+        if !(is_empty && was_empty) {
+            repaint();
+        }
+        was_empty = is_empty;
+    }
+}
+
+/// Lines above the prompt that change while the user types.
+pub(super) type LiveLines = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
+
+struct ChatPrompt(LiveLines);
 
 impl Prompt for ChatPrompt {
     fn render_prompt_left(&self) -> Cow<'_, str> {
-        Cow::Borrowed("")
+        let columns = live_columns().unwrap_or(80).saturating_sub(1);
+        Cow::Owned((self.0)().iter().map(|line| ellipsize_to_width(line, columns) + "\n").collect())
     }
     fn render_prompt_right(&self) -> Cow<'_, str> {
         Cow::Borrowed("")

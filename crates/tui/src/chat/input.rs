@@ -4,12 +4,14 @@ use std::future::Future;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
+use haft_text::truncate::ellipsize_to_width;
 use inquire::{Confirm, InquireError, Select};
 
 use super::completion::CompletionNames;
-use super::editor::{InputEvent, LineEditor, News};
+use super::editor::{InputEvent, LineEditor, LiveLines, News};
 use super::line_reader::LineReader;
 use super::mention::has_chars_in_order;
+use super::picker::{Picker, PickerOption, pick};
 use crate::failure::Failure;
 use crate::interrupt::{leave, listen};
 use crate::output::{live_columns, note};
@@ -54,9 +56,15 @@ impl ChatInput {
     }
 
     /// Reads a message; news end it, if a user types.
-    pub(super) async fn read(&mut self, typed: &str, signals: &mut Signals, news: &mut News) -> Result<InputEvent, Failure> {
+    pub(super) async fn read(
+        &mut self,
+        typed: &str,
+        signals: &mut Signals,
+        news: &mut News,
+        above: &LiveLines,
+    ) -> Result<InputEvent, Failure> {
         match self {
-            Self::Editor(editor) => editor.read(typed, signals, news).await,
+            Self::Editor(editor) => editor.read(typed, signals, news, above).await,
             Self::Lines(lines) => lines.read(signals, news).await,
         }
     }
@@ -79,11 +87,19 @@ impl ChatInput {
         }
     }
 
+    /// Lets the user choose with a preview of each option, where that can be drawn.
+    pub(super) async fn choose_previewed(&mut self, question: &str, options: Vec<PickerOption>) -> Result<Option<usize>, Failure> {
+        match self {
+            Self::Editor(editor) => pick(Picker::new(question, options), &editor.modes).await,
+            Self::Lines(_) => self.choose(question, options.into_iter().map(|option| option.text).collect()).await,
+        }
+    }
+
     /// Lets the user choose; `None` for no choice, or no user.
     pub(super) async fn choose(&mut self, question: &str, options: Vec<String>) -> Result<Option<usize>, Failure> {
         match self {
             Self::Editor(_) => {
-                let question = question.to_owned();
+                let (question, options) = (question.to_owned(), fit_options(options, live_columns()));
                 let chosen = move || {
                     let scorer = &|typed: &str, _: &String, option: &str, _: usize| score(typed, option);
                     Select::new(&question, options).with_scorer(scorer).with_page_size(ROWS).raw_prompt_skippable()
@@ -101,6 +117,13 @@ impl ChatInput {
             Self::Lines(_) => Ok(None),
         }
     }
+}
+
+/// Options that take one row each: the list would be torn apart by a longer one.
+pub(super) fn fit_options(options: Vec<String>, columns: Option<usize>) -> Vec<String> {
+    // The mark of the chosen one is before it.
+    let Some(columns) = columns.map(|columns| columns.saturating_sub(3)) else { return options };
+    options.iter().map(|option| ellipsize_to_width(option, columns)).collect()
 }
 
 /// An option that contains the text ranks above one that has its characters in order.

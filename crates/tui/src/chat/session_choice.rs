@@ -11,6 +11,7 @@ use haft_text::display;
 
 use super::ChatRequest;
 use super::input::ChatInput;
+use super::picker::PickerOption;
 use crate::failure::{Exit, Failure};
 use crate::output::{Output, note};
 use crate::sessions::{self, SessionMatch};
@@ -20,6 +21,7 @@ const MOST_OFFERED: usize = 200;
 /// The last message of the user is among the last entries of a session.
 const LAST_ENTRIES: u64 = 8;
 const SHOWN_CHARACTERS: usize = 60;
+const PREVIEW_CHARACTERS: usize = 200;
 
 /// The session of a conversation.
 #[derive(Debug)]
@@ -39,7 +41,7 @@ pub(super) async fn choose_session(
     output: &Output,
 ) -> Result<SessionChoice, Failure> {
     match &request.resume {
-        Some(wanted) => find_session(Some(wanted), store, input, output).await,
+        Some(wanted) => find_session(Some(wanted), workspace, store, input, output).await,
         None if request.continued => last_in(workspace, store).await,
         None => Ok(SessionChoice::New),
     }
@@ -57,13 +59,15 @@ async fn last_in(workspace: &Path, store: &Arc<dyn SessionStore>) -> Result<Sess
 /// A session by its id, by text in it, or by choice.
 pub(super) async fn find_session(
     wanted: Option<&str>,
+    workspace: &Path,
     store: &Arc<dyn SessionStore>,
     input: &mut ChatInput,
     output: &Output,
 ) -> Result<SessionChoice, Failure> {
     let Some(wanted) = wanted.map(str::trim).filter(|wanted| !wanted.is_empty()) else {
         let filter = SessionFilter { limit: Some(MOST_OFFERED), ..SessionFilter::default() };
-        return choose_from(sessions::find_sessions(store, filter, None).await?, "Which one?", store, input, output).await;
+        let all = sessions::find_sessions(store, filter, None).await?;
+        return choose_from(all, "Which one?", workspace, store, input, output).await;
     };
     match store.open(wanted).await {
         Ok(session) => return Ok(SessionChoice::Session(Box::new(session))),
@@ -76,12 +80,13 @@ pub(super) async fn find_session(
         let message = format!("no session has '{wanted}' in its id, its title or its messages");
         return Err(Failure::failed("not_found", message).help("`haft sessions list --all` lists them"));
     }
-    choose_from(matching, &format!("These sessions contain '{}'.", display::escape_line(wanted)), store, input, output).await
+    choose_from(matching, &format!("These sessions contain '{}'.", display::escape_line(wanted)), workspace, store, input, output).await
 }
 
 async fn choose_from(
     mut sessions: Vec<SessionMatch>,
     question: &str,
+    workspace: &Path,
     store: &Arc<dyn SessionStore>,
     input: &mut ChatInput,
     output: &Output,
@@ -101,13 +106,12 @@ async fn choose_from(
     let now = SystemTime::now();
     let mut options = Vec::new();
     for SessionMatch { session, excerpt } in &sessions {
-        let words = match excerpt {
-            Some(excerpt) => excerpt.clone(),
-            None => last_user_message(session, store).await?,
-        };
-        options.push(describe(session, &words, now));
+        let last = last_messages(session, store).await?;
+        let words = excerpt.clone().unwrap_or_else(|| last.user.clone());
+        let is_here = session.workspace == workspace;
+        options.push(PickerOption { text: describe(session, &words, now), preview: last.preview(session), is_here });
     }
-    Ok(match input.choose(question, options).await? {
+    Ok(match input.choose_previewed(question, options).await? {
         Some(index) => SessionChoice::Session(Box::new(sessions.swap_remove(index).session)),
         None => SessionChoice::None(Exit::Success),
     })
@@ -119,29 +123,56 @@ pub(super) fn text_of(message: &Message) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// The last message of the user.
-async fn last_user_message(session: &SessionRecord, store: &Arc<dyn SessionStore>) -> Result<String, Failure> {
-    let from = session.messages.saturating_sub(LAST_ENTRIES);
-    let entries = store.messages(&session.id, from, usize::try_from(LAST_ENTRIES).unwrap_or(usize::MAX)).await?;
-    let text = entries.iter().rev().filter_map(|record| serde_json::from_str(&record.body).ok()).find_map(|entry| match entry {
-        LedgerEntry::User { message } => Some(text_of(&message)),
-        _ => None,
-    });
-    Ok(text.unwrap_or_default())
+/// The last messages of a session.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct LastMessages {
+    pub(super) user: String,
+    pub(super) model: String,
 }
 
-/// `3f9c21ab  2 h ago  Fix the failing test · and now the docs · /home/ann/work`.
-fn describe(session: &SessionRecord, last: &str, now: SystemTime) -> String {
+impl LastMessages {
+    /// The whole folder, and what was said last.
+    pub(super) fn preview(&self, session: &SessionRecord) -> Vec<String> {
+        let one_line =
+            |text: &str| display::shorten(&text.split_whitespace().collect::<Vec<_>>().join(" "), PREVIEW_CHARACTERS).into_owned();
+        let said = [("you", &self.user), ("model", &self.model)].into_iter().filter(|(_, text)| !text.trim().is_empty());
+        let folder = format!("in {}", display::escape_line(&session.workspace.to_string_lossy()));
+        std::iter::once(folder).chain(said.map(|(role, text)| format!("{role}: {}", one_line(text)))).collect()
+    }
+}
+
+async fn last_messages(session: &SessionRecord, store: &Arc<dyn SessionStore>) -> Result<LastMessages, Failure> {
+    let from = session.messages.saturating_sub(LAST_ENTRIES);
+    let entries = store.messages(&session.id, from, usize::try_from(LAST_ENTRIES).unwrap_or(usize::MAX)).await?;
+    let mut last = LastMessages::default();
+    for entry in entries.iter().filter_map(|record| serde_json::from_str(&record.body).ok()) {
+        match entry {
+            LedgerEntry::User { message } => last.user = text_of(&message),
+            LedgerEntry::Assistant { message, .. } if !text_of(&message).is_empty() => last.model = text_of(&message),
+            _ => {}
+        }
+    }
+    Ok(last)
+}
+
+/// The last two names of a path.
+fn short_folder(path: &str) -> &str {
+    let from = path.trim_end_matches('/').rmatch_indices('/').nth(1).map_or(0, |(at, _)| at + 1);
+    &path[from..]
+}
+
+/// `3f9c21ab  2 h ago  ann/work · Fix the failing test · and now the docs`.
+pub(super) fn describe(session: &SessionRecord, last: &str, now: SystemTime) -> String {
     let title = display::shorten(session.title.as_deref().unwrap_or("(no title)"), SHOWN_CHARACTERS).into_owned();
     let last = display::shorten(last.trim(), SHOWN_CHARACTERS).into_owned();
     let last = if last.is_empty() || last == title { String::new() } else { format!(" · {last}") };
     let folder = session.workspace.to_string_lossy();
     let age = ago(now.duration_since(session.updated).unwrap_or_default());
-    format!("{}  {age:>9}  {title}{last} · {}", sessions::short_id(&session.id), display::escape_line(&folder))
+    format!("{}  {age:>9}  {} · {title}{last}", sessions::short_id(&session.id), display::escape_line(short_folder(&folder)))
 }
 
 /// The age of a session in its largest unit.
-fn ago(age: Duration) -> String {
+pub(super) fn ago(age: Duration) -> String {
     match age.as_secs() {
         seconds @ ..60 => format!("{seconds} s ago"),
         seconds @ ..3_600 => format!("{} min ago", seconds / 60),
@@ -186,10 +217,10 @@ mod tests {
             messages: 5,
         };
         let now = SystemTime::UNIX_EPOCH + Duration::from_hours(2);
-        let expected = "30c2edcf    2 h ago  Fix the\\u{1b}[2J test · and now the docs · /home/ann/work";
+        let expected = "30c2edcf    2 h ago  ann/work · Fix the\\u{1b}[2J test · and now the docs";
         assert_eq!(describe(&session, "and now the docs\n", now), expected);
         session.title = None;
-        assert_eq!(describe(&session, "", now), "30c2edcf    2 h ago  (no title) · /home/ann/work");
+        assert_eq!(describe(&session, "", now), "30c2edcf    2 h ago  ann/work · (no title)");
     }
 
     #[test]

@@ -23,7 +23,11 @@ pub(super) const COMMANDS: &[CommandInfo] = &[
     CommandInfo { name: "tools", takes: "[NAME]", about: "list the tools; as haft tools" },
     CommandInfo { name: "access", takes: "[LEVEL]", about: "show or change the access level; as --access" },
     CommandInfo { name: "explain", takes: "TOOL [JSON]", about: "why a call is allowed or not; as haft explain" },
-    CommandInfo { name: "undo", takes: "[CALL]", about: "put the files of the last call back; as haft undo" },
+    CommandInfo { name: "undo", takes: "[CALL]", about: "choose a call, and put its files back; as haft undo" },
+    CommandInfo { name: "diff", takes: "", about: "all changes of this conversation to files" },
+    CommandInfo { name: "why", takes: "", about: "why the last call was refused" },
+    CommandInfo { name: "jobs", takes: "", about: "the commands in the background" },
+    CommandInfo { name: "jump", takes: "[NUMBER]", about: "your prompts as a list; shows one with its answer" },
     CommandInfo { name: "history", takes: "", about: "your messages and the calls; as haft history" },
     CommandInfo { name: "sessions", takes: "", about: "the conversations of this folder; as haft sessions list" },
     CommandInfo { name: "resume", takes: "[ID]", about: "resume another conversation; as --resume" },
@@ -48,6 +52,10 @@ pub(super) enum SlashCommand {
         arguments: Option<String>,
     },
     Undo(Option<String>),
+    Diff,
+    Why,
+    Jobs,
+    Jump(Option<usize>),
     History,
     Sessions,
     Resume(Option<String>),
@@ -71,6 +79,8 @@ pub(super) enum SlashCommand {
 pub(super) enum ChatLine {
     Empty,
     Message(String),
+    /// A command to run.
+    Shell(String),
     Command(SlashCommand),
 }
 
@@ -80,9 +90,11 @@ pub(super) fn parse(line: &str, users: &[CommandChoice]) -> Result<ChatLine, Fai
     if text.is_empty() {
         return Ok(ChatLine::Empty);
     }
-    if let Some(program) = text.strip_prefix('!') {
-        let message = format!("'{}' is not run: programs cannot be started from here yet", program.trim());
-        return Err(Failure::usage(message).help("run it in another terminal; nothing was sent to the model"));
+    if let Some(command) = text.strip_prefix('!') {
+        if command.trim().is_empty() {
+            return Err(Failure::usage("'!' needs a command").help("!ls -l runs ls -l as the tool exec does"));
+        }
+        return Ok(ChatLine::Shell(command.trim().to_owned()));
     }
     let Some(rest) = text.strip_prefix('/') else { return Ok(ChatLine::Message(text.to_owned())) };
     let (name, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
@@ -112,6 +124,10 @@ fn command(name: &str, rest: &str, users: &[CommandChoice]) -> Result<SlashComma
         "access" => SlashCommand::Access(value.map(|level| level.parse()).transpose().map_err(Failure::usage)?),
         "explain" => explain(rest)?,
         "undo" => SlashCommand::Undo(value),
+        "diff" => SlashCommand::Diff,
+        "why" => SlashCommand::Why,
+        "jobs" => SlashCommand::Jobs,
+        "jump" => SlashCommand::Jump(value.map(|number| jump_number(&number)).transpose()?),
         "history" => SlashCommand::History,
         "sessions" => SlashCommand::Sessions,
         "resume" => SlashCommand::Resume(value),
@@ -132,6 +148,10 @@ fn explain(rest: &str) -> Result<SlashCommand, Failure> {
     }
     let arguments = Some(arguments.trim()).filter(|text| !text.is_empty());
     Ok(SlashCommand::Explain { tool: tool.to_owned(), arguments: arguments.map(str::to_owned) })
+}
+
+fn jump_number(text: &str) -> Result<usize, Failure> {
+    text.parse().map_err(|_| Failure::usage(format!("/jump takes the number of a prompt, and got '{text}'")).help("/jump lists them"))
 }
 
 fn details(rest: &str) -> Result<SlashCommand, Failure> {
@@ -172,6 +192,7 @@ fn usage(known: &CommandInfo) -> String {
 
 const KEYS: &[(&str, &str)] = &[
     ("@path", "attach a file or picture; Tab completes it"),
+    ("!command", "run a command as the tool exec does; the model is not told"),
     ("Enter", "send; while the model works: sent after the running calls"),
     ("Alt-Enter", "a new line, as \\ at the end of one; while the model works: sent after the turn"),
     ("Up", "earlier input; while the model works: take a queued message back"),
@@ -215,6 +236,11 @@ mod tests {
             ("/explain noop", SlashCommand::Explain { tool: "noop".into(), arguments: None }),
             ("/explain noop  {\"a\": 1}", SlashCommand::Explain { tool: "noop".into(), arguments: text("{\"a\": 1}") }),
             ("/undo", SlashCommand::Undo(None)),
+            ("/diff", SlashCommand::Diff),
+            ("/why", SlashCommand::Why),
+            ("/jobs", SlashCommand::Jobs),
+            ("/jump", SlashCommand::Jump(None)),
+            ("/jump 3", SlashCommand::Jump(Some(3))),
             ("/undo 3f9c", SlashCommand::Undo(text("3f9c"))),
             ("/history", SlashCommand::History),
             ("/sessions", SlashCommand::Sessions),
@@ -248,6 +274,7 @@ mod tests {
         {
             assert_eq!(parsed(line), meaning);
         }
+        assert_eq!(parsed("! ls -l | wc"), ChatLine::Shell("ls -l | wc".into()));
         assert_eq!(parsed("/etc/hosts says what?"), ChatLine::Message("/etc/hosts says what?".into()));
         for (line, message, help) in [
             ("/modle", "there is no command '/modle'", "did you mean /model? /help lists them; nothing was sent to the model"),
@@ -255,11 +282,8 @@ mod tests {
             ("/cost all", "/cost takes nothing, and got 'all'", "write /cost alone"),
             ("/details some", "/details takes 'all' or nothing, and got 'some'", "write /details, or /details all"),
             ("/explain", "/explain needs a tool", "/explain write_file {\"path\":\"a.txt\",\"content\":\"x\"}"),
-            (
-                "!ls -l",
-                "'ls -l' is not run: programs cannot be started from here yet",
-                "run it in another terminal; nothing was sent to the model",
-            ),
+            ("! ", "'!' needs a command", "!ls -l runs ls -l as the tool exec does"),
+            ("/jump x", "/jump takes the number of a prompt, and got 'x'", "/jump lists them"),
         ] {
             let failure = parse(line, &[]).unwrap_err();
             assert_eq!((failure.message.as_str(), failure.help.as_deref()), (message, Some(help)), "{line}");

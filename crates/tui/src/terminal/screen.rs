@@ -108,6 +108,14 @@ impl Screen {
         state.write_out(&text);
     }
 
+    /// Writes whole lines of model output that were rendered, so that they are escaped already.
+    pub(crate) fn write_rendered(&self, lines: &str) {
+        let mut state = self.state();
+        self.clear(&mut state);
+        let lines = self.styled(lines);
+        state.write_out(&lines);
+    }
+
     /// Ends the line of the model output, if one has begun.
     pub(crate) fn end_model_line(&self) {
         let mut state = self.state();

@@ -27,6 +27,7 @@ pub(crate) use self::status::short;
 use self::style::TurnStyle;
 use self::thoughts::ThinkingLines;
 use super::Screen;
+use crate::markdown::MarkdownStream;
 use crate::output::{self, CAUTION, DIM, Output, error_text};
 
 /// How many calls of a turn `/details` can show.
@@ -107,11 +108,21 @@ struct TurnState {
     running: Vec<RunningCall>,
     /// The calls of the last turn.
     calls: VecDeque<FinishedCall>,
+    /// Text of the model that is not printed yet.
+    text: MarkdownStream,
 }
 
 impl TurnState {
     fn at(last_event: Instant) -> Self {
-        Self { open: false, model: String::new(), last_event, thinking: None, running: Vec::new(), calls: VecDeque::new() }
+        Self {
+            open: false,
+            model: String::new(),
+            last_event,
+            thinking: None,
+            running: Vec::new(),
+            calls: VecDeque::new(),
+            text: MarkdownStream::default(),
+        }
     }
 }
 
@@ -126,8 +137,12 @@ impl TurnView {
         if !matches!(event, TurnEvent::Thinking(_) | TurnEvent::ToolUpdate { .. } | TurnEvent::Usage(..)) {
             self.end_thinking(&mut state);
         }
+        if !matches!(event, TurnEvent::Text(_) | TurnEvent::Thinking(_) | TurnEvent::ToolUpdate { .. } | TurnEvent::Usage(..)) {
+            self.end_text(&mut state);
+        }
         match event {
             TurnEvent::Start { model, .. } => *state = TurnState { open: true, model: (*model).to_owned(), ..TurnState::at(now) },
+            TurnEvent::Text(text) if self.style.markdown => self.add_text(&mut state, text),
             TurnEvent::Text(text) => self.screen.write_model(text),
             TurnEvent::Thinking(text) => self.add_thinking(&mut state, text, now),
             TurnEvent::ToolStart { call_id, tool, arguments } => {
@@ -152,6 +167,21 @@ impl TurnView {
     fn write(&self, lines: &str) {
         self.screen.end_model_line();
         self.screen.write_note(lines);
+    }
+
+    /// Prints the lines that are final. The ticker shows the one that is not in the last row.
+    fn add_text(&self, state: &mut TurnState, text: &str) {
+        let lines = state.text.push(&display::escape_lines(text), (self.style.columns)());
+        if !lines.is_empty() {
+            self.screen.write_rendered(&lines);
+        }
+    }
+
+    fn end_text(&self, state: &mut TurnState) {
+        let lines = state.text.finish((self.style.columns)());
+        if !lines.is_empty() {
+            self.screen.write_rendered(&lines);
+        }
     }
 
     fn add_thinking(&self, state: &mut TurnState, text: &str, now: Instant) {
@@ -218,7 +248,7 @@ impl TurnView {
     }
 
     fn show_details<'a>(&self, calls: impl IntoIterator<Item = &'a FinishedCall>) {
-        let text: String = calls.into_iter().map(|call| call.render(&self.style) + &call.details.render()).collect();
+        let text: String = calls.into_iter().map(|call| call.render_line(&self.style) + &call.details.render()).collect();
         let none = format!("{DIM}The last turn has no calls.{DIM:#}\n");
         self.screen.write_note(if text.is_empty() { &none } else { &text });
     }
@@ -234,12 +264,15 @@ impl TurnView {
         let Some(columns) = (self.style.live)() else { return };
         let thinking = state.thinking.as_ref().map(ThinkingLines::since);
         let wait = WaitState { running: &state.running, thinking, last_event: state.last_event, model: &state.model };
-        match live::wait_text(&wait, self.style.symbols, now) {
+        let tail = Some(state.text.tail()).filter(|tail| !tail.is_empty());
+        match tail.or_else(|| live::wait_text(&wait, self.style.symbols, now)) {
             Some(text) => self.screen.show_waiting(&text, columns),
             None => self.screen.clear_waiting(),
         }
     }
 }
 
+#[cfg(test)]
+mod screens;
 #[cfg(test)]
 mod tests;

@@ -19,7 +19,7 @@ pub(super) async fn wait_for_end(job: &dyn Job, patience: Option<Duration>, cx: 
         biased;
         () = cx.cancelled() => {
             job.kill().await;
-            Err(ToolError::new(ErrorKind::Cancelled, "The call was cancelled, and its command ended."))
+            Err(ToolError::new(ErrorKind::Cancelled, "The call was cancelled, and its command ended. It may have had effects: check before you repeat it."))
         }
         _ = job.wait() => Ok(true),
         () = elapse(job, patience) => Ok(job.status().end.is_some()),

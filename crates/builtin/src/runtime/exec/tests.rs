@@ -245,7 +245,13 @@ async fn a_call_that_is_cancelled_ends_its_line() {
         tokio::time::sleep(Duration::from_secs(1)).await;
         trial.cancel.cancel();
     });
-    assert_eq!(expect_error(outcome), (ErrorKind::Cancelled, "The call was cancelled, and its command ended.".into()));
+    assert_eq!(
+        expect_error(outcome),
+        (
+            ErrorKind::Cancelled,
+            "The call was cancelled, and its command ended. It may have had effects: check before you repeat it.".into()
+        )
+    );
     assert!(host.processes.lines()[0].end.as_ref().is_some_and(|end| end.killed));
 }
 

@@ -12,7 +12,7 @@ use super::details::CallDetails;
 use super::outcome;
 use super::style::{StyledLine, SymbolSet, TurnStyle};
 use crate::diff;
-use crate::failure::to_change;
+use crate::failure::{for_user, to_change};
 use crate::output::{DIM, ERROR, GOOD, PLAIN, RED, STRONG};
 use crate::table::wrap_hard;
 use crate::text_builder::{INDENT, TextBuilder};
@@ -22,10 +22,13 @@ use crate::time::duration;
 const SHOWN_CHARACTERS: usize = 60;
 /// Least width of the subject in a narrow line.
 const LEAST: usize = 8;
-/// Lines of an error message that are shown.
-const MESSAGE_LINES: usize = 20;
+const HELP: &str = "help: ";
+/// Lines of an error message that are shown: all, unless it is endless.
+const MESSAGE_LINES: usize = 200;
 /// Last lines of the output of a failed command that are shown.
-const COMMAND_LINES: usize = 10;
+const COMMAND_LINES: usize = 100;
+/// Lines of a diff that are shown; the rest is folded.
+const DIFF_LINES: usize = 20;
 
 /// A running call.
 #[derive(Debug)]
@@ -75,7 +78,10 @@ struct CallFailure {
 impl CallFailure {
     fn new(error: &ToolError) -> Self {
         let help = to_change(error.details()).map(|help| display::escape_lines(&help).into_owned());
-        Self { message: display::escape_lines(error.message()).into_owned(), help, is_exit: exit_of(error).is_some() }
+        let is_exit = exit_of(error).is_some();
+        // The output of a program is for everyone.
+        let message = if is_exit { error.message().into() } else { for_user(error.message()) };
+        Self { message: display::escape_lines(&message).into_owned(), help, is_exit }
     }
 
     /// The lines to show, with a note on those that are left out.
@@ -120,8 +126,15 @@ impl FinishedCall {
         }
     }
 
-    /// `✓ read_file README.md · 120 lines · 3 ms`, with the error below.
+    /// The line of the call, with the beginning of its diff below.
     pub(super) fn render(&self, turn: &TurnStyle) -> String {
+        let has_diff = (turn.columns)().is_some() && !turn.verbose;
+        let changes = if has_diff { self.details.folded_diff(DIFF_LINES, turn.symbols) } else { String::new() };
+        self.render_line(turn) + &changes
+    }
+
+    /// `✓ read_file README.md · 120 lines · 3 ms`, with the error below.
+    pub(super) fn render_line(&self, turn: &TurnStyle) -> String {
         let columns = (turn.columns)();
         let (mark, style) = self.mark(turn.symbols);
         let before = mark.width() + self.tool.width() + 2;
@@ -168,7 +181,14 @@ impl FinishedCall {
             page.line(format_args!("{INDENT}{RED}{line}{RED:#}"));
         }
         if let Some(help) = &failure.help {
-            page.line(format_args!("{INDENT}{STRONG}help{STRONG:#}: {help}"));
+            let lines = match columns {
+                Some(columns) => wrap_hard(&format!("{HELP}{help}"), columns.saturating_sub(INDENT.len())),
+                None => vec![format!("{HELP}{help}")],
+            };
+            for line in lines {
+                let (mark, rest) = line.strip_prefix(HELP).map_or(("", line.as_str()), |rest| (HELP, rest));
+                page.line(format_args!("{INDENT}{STRONG}{mark}{STRONG:#}{rest}"));
+            }
         }
         page.finish()
     }

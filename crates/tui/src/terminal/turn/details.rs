@@ -5,6 +5,7 @@ use haft_text::display;
 use haft_text::truncate::ellipsize;
 use serde_json::Value;
 
+use super::style::SymbolSet;
 use crate::diff;
 use crate::output::DIM;
 use crate::text_builder::{INDENT, TextBuilder};
@@ -66,6 +67,25 @@ impl CallDetails {
             result: TextExcerpt::new(texts.iter().flat_map(|text| text.trim_end().lines()), RESULT_LINES),
             diff: diff.map(|diff| TextExcerpt::new(diff.lines(), DIFF_LINES)),
         }
+    }
+
+    /// The beginning of the diff, without the names of files that the line of the call has.
+    pub(super) fn folded_diff(&self, most: usize, symbols: SymbolSet) -> String {
+        let Some(diff) = &self.diff else { return String::new() };
+        let headers = diff.lines.iter().filter(|line| line.starts_with("+++ ")).count();
+        let is_header = |line: &&String| headers == 1 && (line.starts_with("--- ") || line.starts_with("+++ "));
+        let lines: Vec<String> =
+            diff.lines.iter().enumerate().filter(|(at, line)| *at > 1 || !is_header(line)).map(|(_, line)| line.clone()).collect();
+        let mut page = TextBuilder::default();
+        for line in diff::style_lines(&lines).iter().take(most) {
+            page.line(format_args!("{INDENT}{line}"));
+        }
+        let more = diff.more + lines.len().saturating_sub(most);
+        if more > 0 {
+            let all = if symbols == SymbolSet::Symbols { "Ctrl-O shows them" } else { "/details shows them" };
+            page.line(format_args!("{INDENT}{DIM}({more} more lines; {all}){DIM:#}"));
+        }
+        page.finish()
     }
 
     /// Lines below the line of the call. A diff replaces the result.

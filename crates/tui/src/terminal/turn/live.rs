@@ -12,7 +12,7 @@ use crate::terminal::wait_line::PATIENCE;
 /// A shorter silence of the model is not shown.
 const SILENCE: Duration = Duration::from_secs(10);
 /// How often the line is redrawn.
-const PERIOD: Duration = Duration::from_millis(500);
+const PERIOD: Duration = Duration::from_millis(200);
 const TURNING: [&str; 4] = ["◐", "◓", "◑", "◒"];
 
 /// The text of the wait line.

@@ -33,13 +33,16 @@ pub(crate) struct TurnStyle {
     pub(super) live: fn() -> Option<usize>,
     /// Whether details are shown below each call.
     pub(super) verbose: bool,
+    /// Whether Markdown of the model is rendered, in place of its text as it is.
+    pub(super) markdown: bool,
 }
 
 impl TurnStyle {
     /// The style that standard error supports.
     pub(super) fn of(output: &Output) -> Self {
         let symbols = if output::notes_have_symbols() { SymbolSet::Symbols } else { SymbolSet::Words };
-        Self { symbols, columns: output::note_columns, live: output::live_columns, verbose: output.verbose }
+        let markdown = output.has_symbols() && output::live_columns().is_some();
+        Self { symbols, columns: output::note_columns, live: output::live_columns, verbose: output.verbose, markdown }
     }
 }
 

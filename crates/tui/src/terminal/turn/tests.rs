@@ -10,10 +10,10 @@ use super::*;
 use crate::terminal::screen::testing::{CapturedOutput, pipes, terminal};
 
 /// A turn with a controlled clock.
-struct TestTurn {
+pub(super) struct TestTurn {
     turn: TurnPrinter,
     now: Arc<Mutex<Duration>>,
-    output: CapturedOutput,
+    pub(super) output: CapturedOutput,
 }
 
 impl TestTurn {
@@ -25,31 +25,39 @@ impl TestTurn {
     }
 
     fn on_terminal(style: TurnStyle) -> Self {
-        let (screen, output) = terminal(false);
+        Self::begun(false, style)
+    }
+
+    pub(super) fn in_colour(style: TurnStyle) -> Self {
+        Self::begun(true, style)
+    }
+
+    fn begun(coloured: bool, style: TurnStyle) -> Self {
+        let (screen, output) = terminal(coloured);
         let turn = Self::new(screen, output, style);
         turn.tell(&TurnEvent::Start { session: "s", model: "work/m1" });
         turn
     }
 
-    fn tell(&self, event: &TurnEvent<'_>) {
+    pub(super) fn tell(&self, event: &TurnEvent<'_>) {
         self.turn.event(event);
     }
     /// Ticks at this time after the start.
-    fn at(&self, seconds: u64) {
+    pub(super) fn at(&self, seconds: u64) {
         self.set(seconds);
         self.turn.view.tick();
     }
     fn set(&self, seconds: u64) {
         *self.now.lock().unwrap() = Duration::from_secs(seconds);
     }
-    fn starts(&self, id: &str, tool: &str, arguments: &Value) {
+    pub(super) fn starts(&self, id: &str, tool: &str, arguments: &Value) {
         self.tell(&TurnEvent::ToolStart { call_id: id, tool, arguments: &arguments.to_string() });
     }
-    fn ends(&self, id: &str, tool: &'static str, outcome: Result<ToolOutput, ToolError>) {
+    pub(super) fn ends(&self, id: &str, tool: &'static str, outcome: Result<ToolOutput, ToolError>) {
         let result = ToolResult { call_id: id.into(), tool: tool.into(), outcome, elapsed: Duration::from_millis(12), stored: None };
         self.tell(&TurnEvent::ToolEnd(&result));
     }
-    fn is_over(&self, reason: EndReason, error: Option<&str>) {
+    pub(super) fn is_over(&self, reason: EndReason, error: Option<&str>) {
         let mut end = TurnEnd::new(reason);
         (end.usage.input, end.usage.cached, end.usage.output) = (12_300, 9_000, 840);
         (end.cost, end.calls, end.rounds, end.elapsed) = (Some(Micros(21_000)), 3, 2, Duration::from_secs(8));
@@ -58,10 +66,11 @@ impl TestTurn {
     }
 }
 
-const LIVE: TurnStyle = TurnStyle { symbols: SymbolSet::Symbols, columns: || Some(80), live: || Some(80), verbose: false };
-const NARROW: TurnStyle = TurnStyle { symbols: SymbolSet::Symbols, columns: || Some(40), live: || Some(40), verbose: false };
-const PLAIN: TurnStyle = TurnStyle { symbols: SymbolSet::Words, columns: || Some(80), live: || None, verbose: false };
-const PIPE: TurnStyle = TurnStyle { symbols: SymbolSet::Words, columns: || None, live: || None, verbose: false };
+const LIVE: TurnStyle = TurnStyle { symbols: SymbolSet::Symbols, columns: || Some(80), live: || Some(80), verbose: false, markdown: false };
+const NARROW: TurnStyle =
+    TurnStyle { symbols: SymbolSet::Symbols, columns: || Some(40), live: || Some(40), verbose: false, markdown: false };
+const PLAIN: TurnStyle = TurnStyle { symbols: SymbolSet::Words, columns: || Some(80), live: || None, verbose: false, markdown: false };
+const PIPE: TurnStyle = TurnStyle { symbols: SymbolSet::Words, columns: || None, live: || None, verbose: false, markdown: false };
 
 fn read(lines: u64) -> ToolOutput {
     ToolOutput::text("one\n").with_details(json!({"first_line": 1, "last_line": lines, "total_lines": lines}))
@@ -154,7 +163,7 @@ fn narrow_turn_fits_forty_columns() {
         &format!("\r◒ read_file docs/漢字/a/rather/long/pa…{}", erased(39)),
         "✓ read_file docs/漢… · 120 lines · 12 ms\n",
         "✗ read_file gone.txt · file_not_found\n",
-        "  There is no file 'gone.txt' in the\n  workspace. Look with glob_search.\n  help: set access\n",
+        "  There is no file 'gone.txt' in the\n  workspace.\n  help: set access\n",
         "warning: The budget is used up: $1.00 of the $1.00 for this turn are spent.\n",
         "↑12.3k (9k cached) ↓840 · $0.0210\n3 tools · 8 s\n",
     ];
@@ -178,9 +187,9 @@ fn plain_turn_has_lines_and_words() {
     turn.is_over(EndReason::Cancelled, None);
     let expected = [
         "I will.\n",
-        "ok write_file a.txt: 2 lines added, 1 removed, 4 bytes, 12 ms\n",
+        "ok write_file a.txt: 2 lines added, 1 removed, 4 bytes, 12 ms\n  @@ -1 +1,2 @@\n  -a\n  +b\n  +c\n",
         "failed read_file gone.txt: file_not_found, 12 ms\n",
-        "  There is no file 'gone.txt' in the workspace. Look with glob_search.\n  help: set access\n",
+        "  There is no file 'gone.txt' in the workspace.\n  help: set access\n",
         "the answer broke\\noff\n",
         "The turn was cancelled. Messages and results so far are kept.\n",
         "12,300 tokens in (9,000 cached), 840 out, $0.0210, 3 calls, 8 s\n",
@@ -276,19 +285,19 @@ fn failed_calls_are_red() {
 #[test]
 fn error_message_of_a_call_is_bounded() {
     let turn = TestTurn::on_terminal(PLAIN);
-    turn.ends("1", "noop", Err(ToolError::new(ErrorKind::Timeout, "late\n".repeat(30))));
-    let expected = format!("failed noop: timeout, 12 ms\n{}  (10 more lines)\n", "  late\n".repeat(20));
+    turn.ends("1", "noop", Err(ToolError::new(ErrorKind::Timeout, "late\n".repeat(210))));
+    let expected = format!("failed noop: timeout, 12 ms\n{}  (10 more lines)\n", "  late\n".repeat(200));
     assert_eq!(turn.output.read(), expected);
 }
 
 #[test]
 fn failed_command_shows_its_exit_code_and_last_lines() {
     let turn = TestTurn::on_terminal(PLAIN);
-    let output: Vec<String> = (1..=30).map(|number| format!("line {number}")).collect();
+    let output: Vec<String> = (1..=130).map(|number| format!("line {number}")).collect();
     let error = ToolError::execution(format!("Exit code: 101\n\n{}", output.join("\n")));
     turn.ends("1", "exec", Err(error.with_details(json!({"exit_code": 101, "signal": null}))));
-    let shown: Vec<String> = (21..=30).map(|number| format!("  line {number}")).collect();
-    assert_eq!(turn.output.read(), format!("failed exec: exit 101, 12 ms\n  (22 lines before)\n{}\n", shown.join("\n")));
+    let shown: Vec<String> = (31..=130).map(|number| format!("  line {number}")).collect();
+    assert_eq!(turn.output.read(), format!("failed exec: exit 101, 12 ms\n  (32 lines before)\n{}\n", shown.join("\n")));
     turn.ends("2", "exec", Err(ToolError::execution("Ended by signal 9").with_details(json!({"exit_code": null, "signal": 9}))));
     assert!(turn.output.read().ends_with("failed exec: signal 9, 12 ms\n  Ended by signal 9\n"));
 }

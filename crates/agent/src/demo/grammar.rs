@@ -1,0 +1,204 @@
+//! The phrases that the demo model understands. A clause must match a phrase with every word: a word that has no meaning here could
+//! change the meaning of the whole.
+
+use super::clauses::{Clause, RequestWord, source_of};
+use super::phrases::PHRASES;
+use super::request::DemoRequest;
+
+/// A part of a phrase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// One of these words.
+    Any(&'static [&'static str]),
+    /// One of these words, or nothing.
+    Maybe(&'static [&'static str]),
+    /// A file or folder.
+    Path,
+    /// A name that is certainly one of a file: quoted, with an ending or folders, or with a capital.
+    File,
+    /// A word with a wildcard, or a file name.
+    Glob,
+    /// A web address.
+    Address,
+    /// A quoted text, or one word.
+    Word,
+    /// A quoted text.
+    Quoted,
+    /// A quoted text, or words without quotes as they were written.
+    Text,
+    /// A quoted text, or words with quotes as they were written.
+    Command,
+}
+
+impl Part {
+    fn has_many_words(self) -> bool {
+        matches!(self, Self::Text | Self::Command)
+    }
+}
+
+/// Words without a meaning of their own here.
+const FILLERS: &[&str] = &["the", "a", "an", "my", "our", "me", "please", "file", "just", "that", "which"];
+/// Words before a request.
+const OPENINGS: &[&str] = &[
+    "please", "kindly", "can", "could", "would", "will", "you", "i", "i'd", "want", "need", "like", "to", "hey", "hi", "hello", "ok",
+    "okay", "now", "first", "next", "finally", "just", "let's", "lets", "go", "ahead", "so", "well",
+];
+/// Words after a request.
+const ENDINGS: &[&str] = &[
+    "please",
+    "now",
+    "thanks",
+    "thank",
+    "you",
+    "for",
+    "me",
+    "here",
+    "again",
+    "in",
+    "this",
+    "current",
+    "the",
+    "folder",
+    "directory",
+    "project",
+    "workspace",
+    "repo",
+    "repository",
+];
+/// Words that no file is named by.
+const NOT_NAMES: &[&str] = &[
+    "it",
+    "this",
+    "that",
+    "them",
+    "these",
+    "those",
+    "all",
+    "every",
+    "everything",
+    "anything",
+    "something",
+    "each",
+    "file",
+    "files",
+    "folder",
+    "folders",
+    "directory",
+    "here",
+    "there",
+    "code",
+    "tests",
+    "test",
+    "line",
+    "lines",
+    "word",
+    "web",
+    "internet",
+    "memory",
+];
+/// Words that turn a request around, or make it one about something that may be.
+const REVERSALS: &[&str] = &[
+    "not", "don't", "dont", "don’t", "never", "without", "unless", "except", "if", "instead", "should", "why", "didn't", "won't", "cannot",
+    "can't", "no", "avoid", "stop", "until", "when", "whenever", "every", "each",
+];
+
+/// The request of a clause; `None` if it is not understood. A bare file name repeats the request before it.
+pub(super) fn request(clause: &Clause, text: &str, before: Option<&DemoRequest>) -> Option<DemoRequest> {
+    let is_replace = clause.words.iter().any(|word| word.is(&["replace", "change"]));
+    let reverses = |word: &RequestWord| word.is(REVERSALS) && !(is_replace && word.is(&["every", "each"]));
+    if clause.words.iter().any(reverses) {
+        return None;
+    }
+    if let ([word], Some(before)) = (clause.words.as_slice(), before) {
+        return repeated(before, word);
+    }
+    let opening = clause.words.iter().take_while(|word| word.is(OPENINGS)).count();
+    let words = &clause.words[opening..];
+    PHRASES.iter().find_map(|phrase| {
+        let mut captured = Vec::new();
+        matches(phrase.parts, words, text, &mut captured).then(|| (phrase.request)(&captured))?
+    })
+}
+
+/// `read a.txt and b.txt`.
+fn repeated(before: &DemoRequest, word: &RequestWord) -> Option<DemoRequest> {
+    let path = (word.is_path() || word.quoted).then(|| word.path());
+    match before {
+        DemoRequest::Read { .. } => Some(DemoRequest::Read { path: path? }),
+        DemoRequest::Delete { .. } => Some(DemoRequest::Delete { path: path? }),
+        _ if word.is_url() => Some(DemoRequest::Fetch { url: word.bare().to_owned() }),
+        _ => None,
+    }
+}
+
+/// Whether the words match the parts, each of them.
+fn matches(parts: &[Part], words: &[RequestWord], text: &str, captured: &mut Vec<String>) -> bool {
+    let Some((part, rest)) = parts.split_first() else { return words.iter().all(|word| word.is(ENDINGS)) };
+    if let Part::Maybe(wanted) = part {
+        let present = words.first().is_some_and(|word| word.is(wanted)) && matches(rest, &words[1..], text, captured);
+        return present || matches(rest, words, text, captured) || skips_filler(parts, words, text, captured);
+    }
+    let longest = if part.has_many_words() { words.len() } else { words.len().min(1) };
+    for length in (1..=longest).rev() {
+        if let Some(capture) = capture(*part, &words[..length], text) {
+            let before = captured.len();
+            captured.extend(capture);
+            if matches(rest, &words[length..], text, captured) {
+                return true;
+            }
+            captured.truncate(before);
+        }
+    }
+    skips_filler(parts, words, text, captured)
+}
+
+fn skips_filler(parts: &[Part], words: &[RequestWord], text: &str, captured: &mut Vec<String>) -> bool {
+    // Text is taken as it was written.
+    let may_skip = !parts.first().is_some_and(|part| part.has_many_words()) && words.first().is_some_and(|word| word.is(FILLERS));
+    may_skip && matches(parts, &words[1..], text, captured)
+}
+
+/// What a part takes of the words: `None` if it does not match, and nothing for a fixed word.
+fn capture(part: Part, words: &[RequestWord], text: &str) -> Option<Vec<String>> {
+    let [first, ..] = words else { return None };
+    let is_name = || !first.is(NOT_NAMES) && !first.is(FILLERS) && !first.bare().is_empty() && !first.is_url();
+    match part {
+        Part::Any(wanted) => first.is(wanted).then(Vec::new),
+        Part::Maybe(_) => None,
+        Part::Path => (first.quoted || is_name()).then(|| vec![first.path()]),
+        Part::File => {
+            let has_capital = first.bare().starts_with(char::is_uppercase) && is_name();
+            (first.quoted || first.is_path() || has_capital).then(|| vec![first.path()])
+        }
+        Part::Glob => (first.bare().contains('*') || first.is_path()).then(|| vec![first.path()]),
+        Part::Address => address(first).map(|address| vec![address]),
+        Part::Word => (first.quoted || is_name()).then(|| vec![first.bare().to_owned()]),
+        Part::Quoted => first.quoted.then(|| vec![first.text.clone()]),
+        Part::Text | Part::Command if words.len() == 1 && first.quoted => Some(vec![first.text.clone()]),
+        Part::Text | Part::Command if words.len() == 1 && first.is(NOT_NAMES) => None,
+        // In a command a quote belongs there; elsewhere it is not clear what of it is meant.
+        Part::Text if words.iter().any(|word| word.quoted) => None,
+        Part::Text | Part::Command => {
+            let text = unpunctuated(source_of(text, words));
+            let text = if part == Part::Command { text.strip_suffix(" please").unwrap_or(text) } else { text };
+            (!text.is_empty()).then(|| vec![text.to_owned()])
+        }
+    }
+}
+
+/// A text without the punctuation of the sentence.
+fn unpunctuated(text: &str) -> &str {
+    let text = text.trim_end_matches(['?', '!', ';', ',']);
+    text.strip_suffix('.').filter(|text| text.ends_with(char::is_alphanumeric)).unwrap_or(text)
+}
+
+/// A web address, also without its scheme.
+fn address(word: &RequestWord) -> Option<String> {
+    if word.is_url() {
+        return Some(word.bare().to_owned());
+    }
+    let bare = word.bare();
+    let host = bare.split(['/', ':']).next().unwrap_or_default();
+    let is_domain = |ending: &&str| host.len() > ending.len() + 1 && host.ends_with(ending);
+    [".com", ".org", ".net", ".io", ".dev"].iter().any(is_domain).then(|| format!("https://{bare}"))
+}

@@ -1,0 +1,108 @@
+//! Questions about the time and about this machine, which people ask in many words.
+
+use super::clauses::RequestWord;
+use super::request::DemoRequest;
+
+const TIME: &[&str] = &["time", "date", "day", "clock", "weekday"];
+const TIME_WORDS: &[&str] = &[
+    "what",
+    "what's",
+    "whats",
+    "which",
+    "is",
+    "it",
+    "the",
+    "today",
+    "today's",
+    "current",
+    "tell",
+    "show",
+    "give",
+    "me",
+    "now",
+    "right",
+    "local",
+    "of",
+    "we",
+    "have",
+    "do",
+    "please",
+    "currently",
+];
+const MACHINE: &[&str] = &["memory", "ram", "uptime", "machine", "system", "computer", "cpu", "cpus", "cores"];
+const MACHINE_WORDS: &[&str] = &[
+    "how",
+    "much",
+    "many",
+    "long",
+    "is",
+    "are",
+    "there",
+    "free",
+    "available",
+    "what",
+    "what's",
+    "show",
+    "tell",
+    "give",
+    "me",
+    "info",
+    "information",
+    "about",
+    "this",
+    "the",
+    "has",
+    "been",
+    "up",
+    "running",
+    "it",
+    "of",
+    "does",
+    "have",
+    "kind",
+    "on",
+    "which",
+    "left",
+];
+
+/// The question, if every word of it is known.
+pub(super) fn question(words: &[RequestWord]) -> Option<DemoRequest> {
+    let has = |wanted: &[&str]| words.iter().any(|word| word.is(wanted));
+    let only = |words: &[RequestWord], topic: &[&str], others: &[&str]| words.iter().all(|word| word.is(topic) || word.is(others));
+    if has(MACHINE) && only(words, MACHINE, MACHINE_WORDS) {
+        return Some(DemoRequest::Machine);
+    }
+    let place = words.iter().position(|word| word.is(&["in"]));
+    let asked = &words[..place.unwrap_or(words.len())];
+    if !asked.iter().any(|word| word.is(TIME)) || !only(asked, TIME, TIME_WORDS) {
+        return None;
+    }
+    let Some(place) = place else { return Some(DemoRequest::Time { zone: None }) };
+    let place: Vec<&str> = words[place + 1..].iter().map(RequestWord::bare).collect();
+    // The time here is no answer to a question about a place that is not known.
+    Some(DemoRequest::Time { zone: Some(zone(&place.join(" "))?) })
+}
+
+/// The time zone of a place that people often ask for.
+fn zone(place: &str) -> Option<String> {
+    const PLACES: &[(&str, &str)] = &[
+        ("tokyo", "Asia/Tokyo"),
+        ("london", "Europe/London"),
+        ("paris", "Europe/Paris"),
+        ("berlin", "Europe/Berlin"),
+        ("new york", "America/New_York"),
+        ("los angeles", "America/Los_Angeles"),
+        ("san francisco", "America/Los_Angeles"),
+        ("chicago", "America/Chicago"),
+        ("sydney", "Australia/Sydney"),
+        ("delhi", "Asia/Kolkata"),
+        ("beijing", "Asia/Shanghai"),
+        ("shanghai", "Asia/Shanghai"),
+        ("singapore", "Asia/Singapore"),
+        ("dubai", "Asia/Dubai"),
+        ("moscow", "Europe/Moscow"),
+        ("utc", "UTC"),
+    ];
+    let known = PLACES.iter().find(|(name, _)| place.to_lowercase() == *name).map(|(_, zone)| (*zone).to_owned());
+    known.or_else(|| place.contains('/').then(|| place.to_owned()))
+}
