@@ -77,7 +77,13 @@ fn show(name: &str, data: &Value, output: &Output) -> Result<Option<Exit>, Failu
             let is_done = matches!(item["reason"].as_str(), Some("done" | "max_tokens"));
             return Ok(Some(if is_done { Exit::Success } else { Exit::Failed }));
         }
-        "bye" => return Err(Failure::failed("execution_error", format!("the server ended: {}", text(&data["reason"])))),
+        "bye" => {
+            if !output.json {
+                write_text("\n")?;
+            }
+            let failure = Failure::failed("execution_error", format!("the server ended: {}", text(&data["reason"])));
+            return Err(failure.help("what ran was cancelled; `haft history` shows it, and `haft serve` starts the server again"));
+        }
         _ => {}
     }
     Ok(None)
