@@ -36,6 +36,9 @@ impl SubAgentFactory for Factory {
     fn check_model(&self, _: &str) -> Result<(), ToolError> {
         Ok(())
     }
+    fn open_model<'a>(&'a self, _: Option<&'a str>, _: &'a str) -> BoxFuture<'a, Result<Arc<dyn Provider>, ToolError>> {
+        Box::pin(async { Ok(Arc::clone(&self.model)) })
+    }
     fn check_sandbox(&self) -> Result<(), ToolError> {
         Ok(())
     }

@@ -79,7 +79,7 @@ impl Runner {
     pub(crate) async fn carry(&mut self, moment: CarryMoment) -> Result<(), String> {
         let now = CarriedState::of_session(&self.session, moment);
         if now != self.carried {
-            self.ledger.carry(&now).await?;
+            self.ledger.carry(&now, &self.carried).await?;
             self.carried = now;
         }
         Ok(())

@@ -144,13 +144,18 @@ impl Ledger for StoredSession {
         })
     }
 
-    fn carry<'a>(&'a self, state: &'a CarriedState) -> BoxFuture<'a, Result<(), String>> {
+    fn carry<'a>(&'a self, now: &'a CarriedState, stored: &'a CarriedState) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move {
-            let RecordedTaint { private, untrusted } = state.taint;
-            let skills = (!state.skills.is_empty()).then(|| serde_json::to_string(&state.skills).unwrap_or_default());
-            let stored = self.store.add_taint(&self.record.id, StoredTaint { private, untrusted }).await;
-            stored.map_err(|error| error.to_string())?;
-            self.store.set_skills(&self.record.id, skills.as_deref()).await.map_err(|error| error.to_string())
+            if now.taint != stored.taint {
+                let RecordedTaint { private, untrusted } = now.taint;
+                let added = self.store.add_taint(&self.record.id, StoredTaint { private, untrusted }).await;
+                added.map_err(|error| error.to_string())?;
+            }
+            if now.skills != stored.skills {
+                let skills = (!now.skills.is_empty()).then(|| serde_json::to_string(&now.skills).unwrap_or_default());
+                self.store.set_skills(&self.record.id, skills.as_deref()).await.map_err(|error| error.to_string())?;
+            }
+            Ok(())
         })
     }
 }

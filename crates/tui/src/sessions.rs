@@ -94,8 +94,8 @@ pub async fn list(store: &Arc<dyn SessionStore>, sessions: &[SessionMatch], outp
     } else {
         let mut states = Vec::new();
         for SessionMatch { session, .. } in sessions {
-            let status = store.sub_agent(&session.id).await?;
-            states.push(status.map(|status| format!("{}, {}", status.agent_type, status.state)).unwrap_or_default());
+            let sub_agent = store.sub_agent(&session.id).await?;
+            states.push(sub_agent.map(|status| format!("{}, {}", status.agent_type, status.state)).unwrap_or_default());
         }
         print(&table(sessions, &states).render(output.width))?;
     }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use haft_contract::ports::{
-    MemoryAnswer, MemoryHit, MemoryIndex, MemoryQuery, MemoryScope, MemorySource, SessionDelivery, SessionDirectory, SessionKind,
-    SessionMessage, SessionPage, SessionQuery, SessionState, SessionSummary,
+    MemoryAnswer, MemoryHit, MemoryIndex, MemoryQuery, MemoryScope, MemorySource, ModelChange, SessionDelivery, SessionDirectory,
+    SessionKind, SessionMessage, SessionPage, SessionQuery, SessionState, SessionSummary,
 };
 use haft_contract::{BoxFuture, ToolError};
 use haft_memory::{FileVersion, MemoryService, WriterSource};
@@ -35,6 +35,7 @@ impl SessionDirectory for FakeDirectory {
             output: 0,
             cost_micros: 0,
             newest: Vec::new(),
+            is_tainted: false,
         };
         let listed = self.0.iter().take(query.limit).map(summary).collect();
         Box::pin(async { Ok(listed) })
@@ -53,6 +54,9 @@ impl SessionDirectory for FakeDirectory {
         })
     }
     fn status<'a>(&'a self, _: Option<&'a str>) -> BoxFuture<'a, Result<SessionState, ToolError>> {
+        Box::pin(async { Err(ToolError::execution("unused")) })
+    }
+    fn set_model<'a>(&'a self, _: Option<&'a str>, _: &'a str) -> BoxFuture<'a, Result<ModelChange, ToolError>> {
         Box::pin(async { Err(ToolError::execution("unused")) })
     }
     fn send<'a>(&'a self, _: &'a str, _: &'a str, _: Duration) -> BoxFuture<'a, Result<SessionDelivery, ToolError>> {
