@@ -1,4 +1,4 @@
-//! The file in which tokens survive a restart: hashes alone, so that whoever reads it can sign in nowhere.
+//! The file in which tokens survive a restart: hashes alone, so that a reader of it can sign in nowhere.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};

@@ -66,7 +66,7 @@ fn server_on_other_interfaces_is_encrypted_and_needs_a_token() {
     let cookie = format!("cookie: {}\r\n", cookie.split(';').next().unwrap());
     assert_eq!(request(port, "GET", "/api/sessions", &cookie, "").0, 200);
     assert_eq!(request(port, "GET", "/api/sessions", &format!("{cookie}origin: http://secure.example:{port}\r\n"), "").0, 403);
-    // Without encryption nothing is answered, and whoever sends rubbish disturbs nobody.
+    // Without encryption nothing is answered, and a client that sends rubbish disturbs nobody.
     let mut plain = TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
     plain.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     write!(plain, "GET /api/me HTTP/1.1\r\nhost: secure.example\r\n\r\n").unwrap();
