@@ -176,8 +176,10 @@ impl Runner {
         let keep = (self.budget(&tools).compact_at / 100 * KEPT_PERCENT).min(used / 2);
         let Some(index) = cut(&self.messages, keep) else { return Ok(false) };
         self.watcher.event(&TurnEvent::Notice(&format!("the conversation is long: {index} messages are summarized")));
+        let mut earlier = self.messages[..index].to_vec();
+        shorten_messages(&mut earlier, self.budget(&tools).message_limit(self.scale));
         // On the heap: it is rare, and every turn would carry its size.
-        Box::pin(self.save_memory(&self.messages[..index], cancel, progress)).await?;
+        Box::pin(self.save_memory(&earlier, cancel, progress)).await?;
         let Some(summary) = self.summary_of(index, &tools, cancel, progress).await? else { return Ok(false) };
         let summary = summary.trim().to_owned() + &self.open_todos().await + &self.disclosed.remember();
         let (message, kept) = compacted_start(&self.messages, index, &summary);

@@ -44,9 +44,11 @@ impl ContextBudget {
         Self { fixed, compact_at: (window / 100 * usize::try_from(percent).unwrap_or(100)).min(most), most }
     }
 
-    /// How many tokens of messages fit into a request, by our estimate.
+    /// How many tokens of messages fit into a request, by our estimate. Tools that fill the window leave messages a quarter of it: they
+    /// are no reason to send none.
     pub(crate) fn message_limit(&self, scale: TokenScale) -> usize {
-        scale.invert(self.most).saturating_sub(self.fixed)
+        let most = scale.invert(self.most);
+        most.saturating_sub(self.fixed).max(most / 4)
     }
 
     /// About how many tokens a request has.
@@ -227,6 +229,12 @@ mod tests {
         let messages = [Message::user("x".repeat(4_000))];
         assert_eq!(ContextBudget { fixed: 100, compact_at: 0, most: 0 }.used(&messages, TokenScale::default()), 1_100);
         assert_eq!(ContextBudget { fixed: 100, compact_at: 0, most: 0 }.used(&messages, TokenScale(200)), 2_200);
+    }
+
+    #[test]
+    fn messages_keep_a_quarter_of_a_window_that_tools_fill() {
+        let limit = |fixed, scale| ContextBudget { fixed, compact_at: 0, most: 8_000 }.message_limit(TokenScale(scale));
+        assert_eq!([limit(1_000, 100), limit(7_900, 100), limit(20_000, 100), limit(1_000, 200)], [7_000, 2_000, 2_000, 3_000]);
     }
 
     #[test]
