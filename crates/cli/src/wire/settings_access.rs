@@ -319,6 +319,7 @@ mod tests {
             "exec",
             "mcp",
             "memory",
+            "gateway",
         ];
         let first = |key: &ConfigKey| key.path.split(['.', '[']).next().unwrap_or_default().to_owned();
         let settable: Vec<&str> = KEYS.iter().filter(|key| key.model_may_set).map(|key| key.path).collect();
