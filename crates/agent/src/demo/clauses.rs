@@ -59,6 +59,23 @@ pub(super) struct Clause {
 }
 
 impl Clause {
+    /// Removes what only says that requests follow.
+    fn drop_preface(&mut self) {
+        let preface = self.words.iter().take_while(|word| word.is(PREFACE)).count();
+        if let Some(end) = self.words[..preface].iter().rposition(|word| word.text.ends_with(':')) {
+            self.words.drain(..=end);
+        }
+        if self.words.first().is_some_and(is_number) {
+            self.words.remove(0);
+        }
+    }
+
+    /// Whether it asks to be told the result of the request before, as every answer does.
+    pub(super) fn asks_for_result(&self) -> bool {
+        let begins = |word: &RequestWord| word.is(&["tell", "show", "give", "print"]);
+        self.words.first().is_some_and(begins) && self.words.len() > 1 && self.words.iter().all(|word| word.is(RESULT))
+    }
+
     /// The clause as it was written.
     pub(super) fn source<'t>(&self, text: &'t str) -> &'t str {
         source_of(text, &self.words)
@@ -91,8 +108,48 @@ pub(super) fn clauses(text: &str) -> Vec<Clause> {
             }
         }
     }
+    clauses.iter_mut().for_each(Clause::drop_preface);
     clauses.retain(|clause| !clause.words.is_empty());
     clauses
+}
+
+/// Words of a preface: "do two things at once:".
+const PREFACE: &[&str] = &[
+    "do",
+    "make",
+    "please",
+    "these",
+    "the",
+    "following",
+    "two",
+    "three",
+    "four",
+    "some",
+    "several",
+    "things",
+    "steps",
+    "at",
+    "once",
+    "in",
+    "parallel",
+    "together",
+    "a",
+    "an",
+    "http",
+    "get",
+    "request",
+];
+
+/// Words that ask for the result: "tell me what it says".
+const RESULT: &[&str] = &[
+    "tell", "show", "give", "print", "me", "us", "what", "it", "its", "they", "says", "say", "said", "contains", "contain", "is", "in",
+    "the", "result", "results", "response", "answer", "output", "content", "contents", "back", "please",
+];
+
+/// `(1)`, `2.` and their like.
+fn is_number(word: &RequestWord) -> bool {
+    let digits = word.text.trim_start_matches('(').trim_end_matches([')', '.', ':']);
+    !word.quoted && digits != word.text && !digits.is_empty() && digits.chars().all(|ch| ch.is_ascii_digit())
 }
 
 fn joint(word: &RequestWord) -> Option<Joint> {
@@ -151,6 +208,8 @@ mod tests {
             ("ls .", &[(And, "ls .")]),
             ("and what time is it?", &[(And, "what time is it?")]),
             ("  ", &[]),
+            ("Do two things at once: (1) ls, and (2) read a", &[(And, "ls,"), (And, "read a")]),
+            ("append Note: milk to a.txt", &[(And, "append Note: milk to a.txt")]),
             ("\"unclosed and more", &[(And, "\"unclosed"), (And, "more")]),
         ] {
             let clauses = clauses(text);

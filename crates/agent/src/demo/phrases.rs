@@ -43,6 +43,7 @@ pub(super) const PHRASES: &[Phrase] = &[
     phrase(&[Any(&["notify", "remind", "alert", "tell"]), Maybe(&["that", "about", "of", "with", "to"]), Quoted], |c| Some(DemoRequest::Notify { message: c[0].clone() })),
 
     phrase(&[Any(&["fetch", "download", "get", "load", "open", "read", "show", "request"]), Maybe(&["page", "url", "site", "website"]), Maybe(&["at", "from"]), Address], fetch),
+    phrase(&[Any(&["make", "send", "do"]), Maybe(&["http"]), Maybe(&["get"]), Any(&["request"]), Maybe(&["to", "for"]), Address], |c| Some(DemoRequest::Http { url: c[0].clone() })),
     phrase(&[WHAT, IS, Any(&["at", "on"]), Address], fetch),
     phrase(&[Address], fetch),
 
@@ -68,7 +69,7 @@ pub(super) const PHRASES: &[Phrase] = &[
     phrase(&[WHAT, IS, Any(&["here", "there"])], |_| Some(DemoRequest::List { path: None })),
     phrase(&[WHATS, Any(&["here", "there"])], |_| Some(DemoRequest::List { path: None })),
 
-    phrase(&[SHOW, Maybe(&["contents", "content", "text"]), Maybe(&["of"]), Path], read),
+    phrase(&[SHOW, Maybe(&["contents", "content", "text"]), Maybe(&["of"]), CALLED, Maybe(&["at", "from"]), Maybe(&["path"]), Path], read),
     phrase(&[WHAT, Any(&["does"]), Path, Any(&["say", "contain", "hold"])], read),
     phrase(&[Any(&["tell", "show"]), WHAT, Path, Any(&["says", "contains", "holds"])], read),
     phrase(&[WHAT, IS, IN, Path], look),

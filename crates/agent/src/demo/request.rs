@@ -52,6 +52,10 @@ pub(super) enum DemoRequest {
     Fetch {
         url: String,
     },
+    /// An HTTP request, by its name.
+    Http {
+        url: String,
+    },
     Machine,
     Notify {
         message: String,
@@ -73,6 +77,11 @@ impl DemoRequest {
     pub(super) fn changes(&self) -> bool {
         use DemoRequest::{Append, Create, Delegate, Delete, Replace, Run, Tests, Write};
         matches!(self, Create { .. } | Write { .. } | Append { .. } | Replace { .. } | Delete { .. } | Run { .. } | Tests | Delegate { .. })
+    }
+
+    /// Whether its result is something to read.
+    pub(super) fn has_result(&self) -> bool {
+        !self.changes() || matches!(self, Self::Run { .. } | Self::Tests | Self::Delegate { .. })
     }
 
     /// The first call that serves it.
@@ -102,6 +111,7 @@ impl DemoRequest {
             Self::Run { command } => run(command),
             Self::Tests => DemoCall::new(GLOB, json!({ "pattern": "{Cargo.toml,go.mod,package.json,pyproject.toml,pytest.ini,Makefile}" })),
             Self::Fetch { url } => DemoCall::new(&["web_fetch", "WebFetch", "http_request"], json!({ "url": url })),
+            Self::Http { url } => DemoCall::new(&["http_request", "web_fetch", "WebFetch"], json!({ "url": url })),
             Self::Machine => DemoCall::new(&["system_info"], json!({})),
             Self::Notify { message } => DemoCall::new(&["notify"], json!({ "message": message })),
             Self::Delegate { task } => {

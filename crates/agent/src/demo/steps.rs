@@ -30,6 +30,9 @@ pub(super) fn steps(text: &str) -> Result<Vec<DemoStep>, NotUnderstood> {
     }
     let mut before: Option<DemoRequest> = None;
     for clause in clauses {
+        if before.as_ref().is_some_and(DemoRequest::has_result) && clause.asks_for_result() {
+            continue;
+        }
         let understood = question(&clause.words).or_else(|| grammar::request(&clause, text, before.as_ref()));
         let Some(request) = understood else { return Err(NotUnderstood(clause.source(text).to_owned())) };
         before = Some(request.clone());

@@ -112,6 +112,8 @@ fn demo_understands_many_phrasings() {
         ("what is in notes.txt?", read("notes.txt")),
         ("show me the contents of notes.txt", read("notes.txt")),
         ("notes.txt", read("notes.txt")),
+        ("Please read the file at notes.txt and tell me what it says.", read("notes.txt")),
+        ("open the file called notes.txt and show me the contents", read("notes.txt")),
         // list
         ("list files", list(None)),
         ("ls", list(None)),
@@ -178,6 +180,7 @@ fn demo_understands_many_phrasings() {
         ("show git diff", run("git diff")),
         // web, machine, the user, sub-agents
         ("fetch http://127.0.0.1:8080/a.txt", fetch("http://127.0.0.1:8080/a.txt")),
+        ("Make an HTTP GET request to http://127.0.0.1:8080/get and show me the response.", fetch("http://127.0.0.1:8080/get")),
         ("http://127.0.0.1:8080/", fetch("http://127.0.0.1:8080/")),
         ("download example.org/x", fetch("https://example.org/x")),
         ("how much memory is there?", machine()),

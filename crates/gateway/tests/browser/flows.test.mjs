@@ -77,7 +77,7 @@ describe('flows', { timeout: 600_000 }, () => {
   });
 
   step('4-3 an HTTP request', async () => {
-    await ask(`Make an HTTP GET request: fetch ${site.url}/get`);
+    await ask(`Make an HTTP GET request to ${site.url}/get and show me the response.`);
     await card('http_request');
     await turnEnd();
     assert.match((await states()).http_request, /^✓done/);
@@ -86,7 +86,7 @@ describe('flows', { timeout: 600_000 }, () => {
   });
 
   step('4-4 two calls at once', async () => {
-    await ask('What is the current time, and read test.txt');
+    await ask('Do two things at once: (1) what is the current time, and (2) read test.txt');
     await card('get_current_time');
     await card('read_file');
     await turnEnd();
