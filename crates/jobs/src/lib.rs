@@ -2,7 +2,8 @@
 //!
 //! A command is analysed before it runs ([`ShellCommand`]), wrapped in its sandbox, and started as a
 //! job, which a supervisor reads and ends. A job that continues after its call is listed in [`Jobs`], and other processes of the
-//! user reach it over a socket. No process of a call outlives it: each leads a process group, which ends with it.
+//! user reach it over a socket. Each process of a call leads a process group, which ends with the call; in the sandbox everything it
+//! started does.
 #![warn(missing_docs)]
 
 mod changes;

@@ -70,16 +70,22 @@ fn kind(directory: impl AsFd, name: &OsStr) -> Option<FileType> {
     statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok().map(|stat| FileType::from_raw_mode(stat.st_mode))
 }
 
+/// How the kernel opens a resolved path: beneath the root, following no link. `cached` opens by it too.
+#[cfg(target_os = "linux")]
+pub(super) const NO_LINKS: rustix::fs::ResolveFlags = {
+    use rustix::fs::ResolveFlags;
+    ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS)
+};
+
 /// The kernel's answer, or `None` where the walk must find it.
 ///
 /// Not on Android: there the filter around an app ends the process for trying.
 #[cfg(target_os = "linux")]
 fn by_kernel(root: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Option<Result<OwnedFd, Errno>> {
-    use rustix::fs::{ResolveFlags, openat2};
+    use rustix::fs::openat2;
 
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     for _ in 0..ATTEMPTS {
-        match openat2(root, path, flags, Mode::empty(), resolve) {
+        match openat2(root, path, flags, Mode::empty(), NO_LINKS) {
             // A rename elsewhere disturbed the kernel, or a signal did.
             Err(Errno::AGAIN | Errno::INTR) => {}
             // An old kernel, or a filter that does not know the call; or a link that only the walk can tell from a file.

@@ -18,7 +18,7 @@ mod kernel {
     use rustix::fs::{FileType, FsWord, Mode, ResolveFlags, Stat, fstat, fstatfs, openat2};
     use rustix::io::{ReadWriteFlags, preadv2};
 
-    use super::super::beneath::{READ, Way};
+    use super::super::beneath::{NO_LINKS, READ, Way};
     use super::super::roots::RootedPath;
 
     const EXT: FsWord = 0xef53;
@@ -37,9 +37,8 @@ mod kernel {
         if !place.root.is_local() || place.root.way() != Way::Kernel {
             return None;
         }
-        let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         // Not across a mount: what is true of the root's file system is true of the file.
-        let resolve = beneath | ResolveFlags::NO_XDEV | ResolveFlags::CACHED;
+        let resolve = NO_LINKS | ResolveFlags::NO_XDEV | ResolveFlags::CACHED;
         let handle = openat2(place.root.handle(), &place.beneath, READ, Mode::empty(), resolve).ok()?;
         let stat = fstat(&handle).ok()?;
         (FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile).then(|| (File::from(handle), stat))

@@ -1,8 +1,8 @@
 //! Resolves a path to a location: the handle of a root, and a path beneath it that is free of links.
 //!
 //! The path is walked name by name from an open directory handle, and every symbolic link is expanded here, not by the kernel, so
-//! that each name on the way is checked: a protected name in the middle is enough to refuse. `beneath` opens the result later
-//! without following any link, so a link that is planted between check and open (TOCTOU) leads to an error, never elsewhere.
+//! that each name on the way is checked: a protected name in the middle is enough to refuse. `cached` or `beneath` opens the result
+//! later without following any link, so a link that is planted between check and open (TOCTOU) leads to an error, never elsewhere.
 //!
 //! This is why there is no `cap-std`: it resolves beneath a handle too, but follows links while it opens. The checked path and the
 //! opened path would be two resolutions, and a link planted in between could lead the second to another file of the workspace.
