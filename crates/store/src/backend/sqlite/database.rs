@@ -26,6 +26,10 @@ impl DatabaseFile {
         Ok(Self { path: path.to_owned(), identity })
     }
 
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Fails if another file, or none, is in its place.
     pub(super) fn check(&self) -> rusqlite::Result<()> {
         if identity(&self.path).is_ok_and(|found| found == self.identity) { Ok(()) } else { Err(error::moved()) }

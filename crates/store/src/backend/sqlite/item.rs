@@ -41,6 +41,13 @@ pub(super) enum StoreChange {
     Nothing,
 }
 
+impl StoreChange {
+    /// Whether nothing of what it removes may stay on disk.
+    pub(super) fn erases(&self) -> bool {
+        matches!(self, Self::Session(change) if matches!(**change, SessionChange::Delete(_)))
+    }
+}
+
 /// The answer to the waiting caller: the number of the next message after messages were written, the number of a job after it
 /// began, 1 if an interrupted call was taken, and otherwise 0.
 pub(super) type ChangeAnswer = Result<u64, StoreError>;

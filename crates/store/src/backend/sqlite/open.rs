@@ -21,6 +21,9 @@ const LONGEST_TIMEOUT: Duration = Duration::from_hours(24);
 const STATEMENTS: usize = 64;
 /// The log is cut back to this after a large group.
 const WAL_KEPT: i64 = 16 << 20;
+/// A log of at most this size stays when the database is closed. The next start reads it in less time than emptying it takes: that
+/// waits for the disk five times, and a short run such as `haft call` waits once for its record.
+pub(super) const WAL_LEFT: u64 = 256 << 10;
 
 /// The two connections of an open database.
 pub(super) struct DatabaseConnections {
@@ -113,12 +116,12 @@ fn connect(folder: &PrivateFolder, path: &Path, timeout: Duration) -> Result<(Co
     make_private(folder, path)?;
     let failed = |error| StoreError::database(path, error);
     let mut writer = bare_connection(path, timeout).map_err(failed)?;
-    // Until its version is known the file must stay as it is, and closing would move the log into it.
+    // Until its version is known the file must stay as it is, and closing would move the log into it. Afterwards `empty_log` decides.
     writer.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(failed)?;
     migrate::refuse_newer(&writer, path)?;
     prepare(&mut writer).map_err(failed)?;
-    writer.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map_err(failed)?;
     let reader = bare_connection(path, timeout).map_err(failed)?;
+    reader.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(failed)?;
     reader.pragma_update(None, "query_only", true).map_err(failed)?;
     Ok((writer, reader))
 }
@@ -150,6 +153,15 @@ fn prepare(writer: &mut Connection) -> rusqlite::Result<()> {
     writer.pragma_update(None, "foreign_keys", true)?;
     writer.pragma_update_and_check(None, "journal_size_limit", WAL_KEPT, |_| Ok(()))?;
     migrate::apply(writer)
+}
+
+/// Moves a log that is longer than `most` into the database, before that is closed.
+pub(super) fn empty_log(writer: &Connection, path: &Path, most: u64) {
+    let log = path.with_extension("db-wal");
+    if log.metadata().is_ok_and(|log| log.len() > most) {
+        // Another process may use it; then the log stays, and the last one empties it.
+        writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).ok();
+    }
 }
 
 /// Renames the database and its companions together, so that the user can still inspect them. Returns the new name.
@@ -189,5 +201,26 @@ mod tests {
         let settings: (String, i64, bool) = writer.query_row(settings, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
         assert_eq!(settings, ("wal".to_owned(), 2, true));
         assert!(reader.execute("DELETE FROM calls", []).is_err());
+    }
+
+    #[test]
+    fn small_log_stays_when_the_database_is_closed_and_a_large_one_is_emptied() {
+        let folder = tempfile::tempdir().unwrap();
+        let log_after = |bytes: usize| {
+            let DatabaseConnections { writer, reader, path, .. } = open(folder.path(), Duration::from_secs(1)).unwrap();
+            writer.execute("CREATE TABLE IF NOT EXISTS filler (text TEXT)", []).unwrap();
+            writer.execute("INSERT INTO filler VALUES (?1)", ["x".repeat(bytes)]).unwrap();
+            empty_log(&writer, &path, WAL_LEFT);
+            drop((writer, reader));
+            let rows: i64 = {
+                let again = open(folder.path(), Duration::from_secs(1)).unwrap();
+                again.reader.query_row("SELECT count(*) FROM filler", [], |row| row.get(0)).unwrap()
+            };
+            (path.with_extension("db-wal").metadata().map_or(0, |log| log.len()), rows)
+        };
+        assert_eq!(log_after(300_000), (0, 1), "emptied, with the schema that was in it");
+        let (length, rows) = log_after(10);
+        assert!((1..=WAL_LEFT).contains(&length), "{length}");
+        assert_eq!(rows, 2, "the row is read from the log");
     }
 }

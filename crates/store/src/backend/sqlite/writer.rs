@@ -14,15 +14,19 @@ use super::failure::is_own;
 use super::item::{ChangeAnswer, QueueItem, StoreChange};
 use super::owners::Owners;
 use super::queue::WriteQueue;
-use super::{jobs, rows, running, session_change};
+use super::{jobs, open, rows, running, session_change};
 use crate::{CallRecord, StoreError};
 
 /// Writes until the queue is closed and empty.
 pub(super) fn run(mut connection: Connection, queue: Arc<WriteQueue>, owners: &Owners, file: &DatabaseFile) {
     let closer = QueueCloser(queue);
     let queue = &closer.0;
-    let mut held = Vec::new();
+    let (mut held, mut log_left) = (Vec::new(), open::WAL_LEFT);
     while let Some(group) = queue.next_group(held) {
+        if group.iter().any(|item| item.change.erases()) {
+            // The log still has what was deleted.
+            log_left = 0;
+        }
         held = match commit(&mut connection, &group, owners, Some(file)) {
             Ok(answers) => {
                 queue.settle(group, answers);
@@ -34,6 +38,7 @@ pub(super) fn run(mut connection: Connection, queue: Arc<WriteQueue>, owners: &O
             break;
         }
     }
+    open::empty_log(&connection, file.path(), log_left);
 }
 
 /// Closes the queue when the thread ends, by a panic too.
@@ -109,7 +114,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::backend::sqlite::open;
     use crate::backend::sqlite::session_change::SessionChange;
     use crate::{CallStatus, NewMessage, NewSession};
 
