@@ -22,7 +22,7 @@ use haft_tui::chat::ChatOptions;
 
 pub(crate) use self::agents::{AgentsCommand, EditAgentArgs, KEYS as AGENT_KEYS};
 pub(crate) use self::caller::{ActingArgs, CallerArgs};
-pub(crate) use self::mcp::{McpArgs, McpClient, McpCommand, McpInstallArgs};
+pub(crate) use self::mcp::{McpArgs, McpClient, McpCommand, McpInstallArgs, McpTokenCommand};
 pub(crate) use self::mcp_servers::{AddServerArgs, LoginArgs, ServersCommand};
 pub(crate) use self::memory::MemoryCommand;
 pub(crate) use self::past::{HistoryArgs, PruneArgs, QuarantineCommand, UndoArgs};

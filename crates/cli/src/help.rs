@@ -236,6 +236,12 @@ Examples:
   haft mcp add files -- npx -y @modelcontextprotocol/server-filesystem .
   haft mcp list";
 
+pub(crate) const MCP_TOKEN_EXAMPLES: &str = "\
+Examples:
+  haft mcp token list
+  haft mcp token new 127.0.0.1:7333 --days 7
+  haft mcp token revoke 5f0c21ab";
+
 pub(crate) const MCP_INSTALL_EXAMPLES: &str = "\
 Examples:
   haft mcp install vscode

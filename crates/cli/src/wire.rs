@@ -15,6 +15,7 @@ mod jobs;
 mod lineage;
 mod lint;
 mod mcp;
+mod mcp_prompts;
 mod mcp_questions;
 mod mcp_sampling;
 mod mcp_servers;

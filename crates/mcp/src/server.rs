@@ -13,6 +13,7 @@ mod http;
 mod input_required;
 mod log;
 mod paging;
+mod prompt_watch;
 mod prompts;
 mod questions;
 mod random;
@@ -25,7 +26,7 @@ mod subscriptions;
 
 pub use backend::{ClientAgent, ClientPorts, ToolBackend};
 pub use handler::ToolServer;
-pub use http::{AccessToken, HttpListener, HttpReach, ListenError, McpHttpOptions};
+pub use http::{AccessToken, HttpListener, HttpReach, HttpTokenEntry, HttpTokenFile, ListenError, McpHttpOptions, TokenLife};
 pub use prompts::{PromptFault, PromptListing, PromptParameter, PromptSource, SkillPrompts};
 pub use resources::{ResourceFault, ResourceListing, ResourcePage, ResourceSource, ResourceTemplateListing, SessionResources};
 pub use stdio::{ServeError, serve, serve_stdio};

@@ -1,5 +1,6 @@
 //! Finds the skills of a user and a project.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 use haft_text::display;
@@ -57,6 +58,16 @@ impl Skills {
             }
         }
         found
+    }
+
+    /// A number for the state of the files of all skills: with another one, the skills may be others. Reads no file.
+    pub fn stamp(folders: &PromptFolders) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        for folder in folders.skills().iter().flat_map(|(folder, _)| subfolders(folder)) {
+            let file = folder.join(SKILL_FILE).metadata().ok();
+            (folder, file.map(|file| (file.len(), file.modified().ok()))).hash(&mut hasher);
+        }
+        hasher.finish()
     }
 
     /// Reads the skills of one folder, or only one of them.

@@ -29,8 +29,33 @@ pub(crate) enum McpCommand {
     /// Add Haft to the configuration of an MCP client: shows the change, asks, and keeps a copy of the file
     #[command(after_long_help = help::MCP_INSTALL_EXAMPLES)]
     Install(McpInstallArgs),
+    /// List, make and revoke the tokens that open `haft mcp --http`
+    #[command(after_long_help = help::MCP_TOKEN_EXAMPLES, disable_help_subcommand = true)]
+    Token {
+        #[command(subcommand)]
+        command: McpTokenCommand,
+    },
     #[command(flatten)]
     Servers(ServersCommand),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum McpTokenCommand {
+    /// List the tokens of all servers; the tokens themselves are not stored
+    List,
+    /// Make a token for the server at this address, and print it once
+    New {
+        /// The address that the server listens on, such as 127.0.0.1:7333
+        address: SocketAddr,
+        /// For how many days
+        #[arg(long, value_name = "DAYS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3650))]
+        days: u32,
+    },
+    /// Revoke a token: what it has opened ends within a second
+    Revoke {
+        /// Its id in the list
+        id: String,
+    },
 }
 
 #[derive(Debug, Args)]

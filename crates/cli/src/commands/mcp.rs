@@ -9,6 +9,7 @@ mod login;
 mod remove;
 mod serve;
 mod test;
+mod token;
 mod trust;
 
 use std::sync::Arc;
@@ -25,6 +26,7 @@ pub(crate) fn run(common: &Common, request: &McpArgs, output: &Output) -> Result
     match &request.command {
         None => serve::run(common, request, output),
         Some(McpCommand::Install(request)) => install::run(common, request, output),
+        Some(McpCommand::Token { command }) => token::run(&Wire::new(common, output)?, command, output),
         Some(McpCommand::Servers(command)) => servers(common, command, output),
     }
 }

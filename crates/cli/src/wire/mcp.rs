@@ -7,7 +7,7 @@ use haft_agent::{NullMeter, NullWatcher, StoredTodos};
 use haft_contract::ports::{ApprovalRequest, JobScope};
 use haft_contract::{BoxFuture, Dialect, Section};
 use haft_engine::{Session, ToolEntry};
-use haft_mcp::server::{ClientAgent, ClientPorts, SessionResources, SkillPrompts, ToolBackend};
+use haft_mcp::server::{ClientAgent, ClientPorts, SessionResources, ToolBackend};
 use haft_policy::{Policy, Verdict};
 use haft_store::{CallLog, SqliteCallLog};
 use haft_text::display;
@@ -15,6 +15,7 @@ use haft_text::truncate::ellipsize;
 use serde_json::json;
 use tokio::sync::{OnceCell, watch};
 
+use super::mcp_prompts::FollowedSkills;
 use super::shell::Calls;
 use super::{UserPrompts, Wire, open_blobs, small_model};
 use crate::arguments::CallerArgs;
@@ -76,7 +77,7 @@ impl McpBackend {
         let todos = StoredTodos::new(Arc::new(store.sessions()), Arc::new(NullWatcher));
         services.todos = Some(Arc::new(todos.shared_as(format!("mcp:{id}"))));
         services.small_model = small_model(&wire, Arc::new(NullMeter)).or(client.model);
-        let library = services.skills.clone();
+        let skills = services.skills.is_some().then(|| FollowedSkills::new(Arc::clone(&wire)));
         let jobs = wire.recorded_jobs(&store);
         let host = wire.host_with(agent.as_str(), folder, Some(&spills), jobs, Calls::OfModel, services)?;
         let engine = wire.engine(store, blobs, folder)?;
@@ -93,7 +94,7 @@ impl McpBackend {
         let resources = SessionResources::new(engine.clone(), session.clone(), spills);
         let guard = SessionEnd(session.clone());
         let agent = ClientAgent::new(engine, session).with_resources(Arc::new(resources)).with_guard(guard);
-        Ok(library.into_iter().fold(agent, |agent, library| agent.with_prompts(Arc::new(SkillPrompts(library)))))
+        Ok(skills.into_iter().fold(agent, |agent, skills| agent.with_prompts(Arc::new(skills))))
     }
 }
 

@@ -52,6 +52,7 @@ const COMMANDS: &[&[&str]] = &[
     &["call", "write_file"],
     &["mcp"],
     &["mcp", "install"],
+    &["mcp", "token"],
     &["serve"],
 ];
 

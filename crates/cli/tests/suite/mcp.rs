@@ -54,12 +54,17 @@ impl PipeClient {
 
     /// The address of the next resource that the server says has changed.
     fn next_update(&mut self) -> String {
+        self.next_notice("notifications/resources/updated")["uri"].as_str().unwrap().to_owned()
+    }
+
+    /// The next notification of this kind.
+    fn next_notice(&mut self, method: &str) -> Value {
         loop {
             let mut line = String::new();
             assert!(self.output.read_line(&mut line).unwrap() > 0, "the server has ended");
             let message: Value = serde_json::from_str(&line).unwrap();
-            if message["method"] == "notifications/resources/updated" {
-                return message["params"]["uri"].as_str().unwrap().to_owned();
+            if message["method"] == method {
+                return message["params"].clone();
             }
         }
     }
@@ -200,4 +205,66 @@ fn addresses_of_other_machines_and_short_tokens_are_refused() {
     assert!(refused.code == 2 && refused.stderr.contains("--allow-remote"), "{refused:?}");
     let refused = world.run_with(&[("HAFT_MCP_TOKEN", "short")], &["mcp", "--http", "127.0.0.1:0"]);
     assert!(refused.code == 2 && refused.stderr.contains("HAFT_MCP_TOKEN"), "{refused:?}");
+}
+
+#[test]
+fn skills_that_change_are_announced_as_prompts() {
+    let world = world();
+    assert_eq!(world.run(&["skills", "new", "first", "--description", "One"]).code, 0);
+    let mut client = PipeClient::start(&world, &["workspace"]);
+    let names = |client: &mut PipeClient| -> Vec<String> {
+        let listed = client.request("prompts/list", &json!({}));
+        listed["result"]["prompts"].as_array().unwrap().iter().map(|prompt| prompt["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&mut client), ["first"]);
+    assert_eq!(world.run(&["skills", "new", "second", "--description", "Two"]).code, 0);
+    client.next_notice("notifications/prompts/list_changed");
+    assert_eq!(names(&mut client), ["first", "second"]);
+    let prompt = client.request("prompts/get", &json!({"name": "second", "arguments": {"task": "now"}}));
+    assert_eq!(prompt["result"]["messages"][1]["content"]["text"], "now", "{prompt}");
+    fs::remove_dir_all(world.path("config/haft/skills/first")).unwrap();
+    client.next_notice("notifications/prompts/list_changed");
+    assert_eq!(names(&mut client), ["second"]);
+    assert_eq!(client.end(), Some(0));
+}
+
+/// The status of a request to a server over HTTP.
+fn status(address: &str, token: &str) -> u16 {
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"},
+    }});
+    let body = body.to_string();
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    let accept = "Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\nConnection: close";
+    let head = format!("POST /mcp HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n{accept}");
+    write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).unwrap();
+    line.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("{line}"))
+}
+
+#[test]
+fn e04_tokens_are_listed_made_and_revoked_while_the_server_runs() {
+    let world = world();
+    let mut server =
+        world.command(&["mcp", "--http", "127.0.0.1:0", "--json"]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let said: Value = serde_json::from_str(&line).unwrap();
+    let address = said["url"].as_str().unwrap().trim_start_matches("http://").trim_end_matches("/mcp").to_owned();
+    let made = world.run(&["mcp", "token", "new", &address, "--days", "1", "--json"]).json();
+    let tokens = [(&said["token_id"], &said["token"]), (&made["id"], &made["token"])];
+    let listed = world.run(&["mcp", "token", "list", "--json"]).json();
+    let ids: Vec<&Value> = listed.as_array().unwrap().iter().map(|token| &token["id"]).collect();
+    assert_eq!(ids, tokens.map(|(id, _)| id), "{listed}");
+    assert!(!listed.to_string().contains(made["token"].as_str().unwrap()));
+    for (id, token) in tokens {
+        assert_eq!(status(&address, token.as_str().unwrap()), 200);
+        assert_eq!(world.run(&["mcp", "token", "revoke", id.as_str().unwrap()]).code, 0);
+        assert_eq!(status(&address, token.as_str().unwrap()), 401);
+    }
+    let unknown = world.run(&["mcp", "token", "revoke", "00000000"]);
+    assert!(unknown.code == 1 && unknown.stderr.contains("haft mcp token list"), "{unknown:?}");
+    server.kill().unwrap();
+    server.wait().unwrap();
 }

@@ -3,11 +3,13 @@
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use super::harness::World;
+use super::network::server;
 
 /// The server that misbehaves in the way that its first argument names.
 fn script() -> String {
@@ -152,6 +154,27 @@ fn project_server_starts_only_after_the_folder_is_trusted() {
     assert!(!starts.exists());
 }
 
+/// F08: files of a project that set variables set none of Haft's.
+#[test]
+fn f08_environment_files_of_a_project_redirect_nothing() {
+    let world = World::new();
+    let evil = world.file("evil");
+    fs::create_dir_all(evil.join("haft")).unwrap();
+    fs::write(evil.join("haft/config.toml"), table(&world, "good", "")).unwrap();
+    let lines: String = ["HAFT_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "HOME", "HAFT_CONFIG", "HAFT_MCP_TOKEN"]
+        .iter()
+        .flat_map(|name| [*name, "=", evil.to_str().unwrap(), "\n"])
+        .collect();
+    for name in [".env", ".env.local", ".envrc", ".haft/.env", ".haft/env"] {
+        world.write(name, &lines);
+    }
+    assert_eq!(world.run(&["mcp", "list", "--json"]).json(), json!([]));
+    assert_eq!(world.call("get_current_time", &json!({})).0, 0);
+    let files: Vec<_> = fs::read_dir(&evil).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(files, ["haft"], "nothing was written there");
+    assert!(!world.path("servers/good/starts").exists());
+}
+
 #[test]
 fn project_cannot_replace_a_server_of_the_user() {
     let world = world("good", "");
@@ -213,6 +236,35 @@ fn sandboxed_server_reads_the_workspace_and_writes_named_folders_alone() {
         assert!(text(&result).contains(&wanted), "{path} should be {expected}: {result}");
     }
     assert!(world.file("out/new.txt").exists() && !world.file("new.txt").exists());
+}
+
+#[test]
+fn sandboxed_server_reaches_named_hosts_alone() {
+    let world = World::new();
+    let ((named, reached), (other, attacked)) = (server("named"), server("other"));
+    world.write("out/.keep", "");
+    let script = world.file("server.py");
+    fs::copy(self::script(), &script).unwrap();
+    let (script, out) = (script.display().to_string(), world.file("out").display().to_string());
+    // Addresses of this machine need network.allow besides; here both have it, and one of them is named.
+    let more = format!(
+        "sandbox = true\nfolders = [\"out\"]\nhosts = [\"127.0.0.2:{named}\"]\n[network]\nallow = [\"127.0.0.2:{named}\", \"127.0.0.2:{other}\"]\n"
+    );
+    world.configure(&format!("[mcp.servers.hub]\ncommand = \"/usr/bin/python3\"\nargs = [\"-B\", {script:?}, \"probe\", {out:?}]\n{more}"));
+    assert_eq!(world.run(&["mcp", "test", "hub"]).code, 0);
+    let cases = [
+        (format!("h:127.0.0.2:{named}"), "done"),
+        (format!("h:127.0.0.2:{other}"), "refused"),
+        // Past the proxy there is no network.
+        (format!("d:127.0.0.2:{named}"), "refused"),
+        (format!("d:127.0.0.2:{other}"), "refused"),
+    ];
+    let paths: Vec<&String> = cases.iter().map(|(path, _)| path).collect();
+    let (_, result) = world.call("mcp__hub__work", &json!({ "paths": paths }));
+    for (path, expected) in &cases {
+        assert!(text(&result).contains(&format!("{}: {}", json!(path), json!(expected))), "{path} should be {expected}: {result}");
+    }
+    assert_eq!((reached.load(Ordering::SeqCst), attacked.load(Ordering::SeqCst)), (1, 0));
 }
 
 #[test]

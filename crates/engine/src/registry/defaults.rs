@@ -30,16 +30,18 @@ fn collect(schema: &Value, path: &str, faults: &mut Vec<SchemaFault>) {
 }
 
 fn allows(schema: &Value, value: &Value) -> bool {
+    // Nothing in it could break a rule on its items: a validator would cost more than the start of the program.
+    let is_empty = value.as_array().is_some_and(Vec::is_empty) || value.as_object().is_some_and(serde_json::Map::is_empty);
     let is_scalar = !value.is_array() && !value.is_object();
     let is_plain = schema.as_object().is_some_and(|map| map.keys().all(|key| PLAIN.contains(&key.as_str()) || key.starts_with("x-")));
-    if is_scalar && is_plain {
-        return allows_scalar(schema, value);
+    if (is_scalar || is_empty) && is_plain {
+        return allows_plain(schema, value);
     }
     // A schema that cannot be compiled is refused when the tool is first called, with the reason.
     jsonschema::validator_for(schema).map_or(true, |validator| validator.is_valid(value))
 }
 
-fn allows_scalar(schema: &Value, value: &Value) -> bool {
+fn allows_plain(schema: &Value, value: &Value) -> bool {
     let fits_type = match (schema["type"].as_str(), type_name(value)) {
         (None, _) | (Some("number"), "integer") => true,
         (Some("integer"), "number") => value.as_f64().is_some_and(|number| number.fract() == 0.0),
@@ -72,6 +74,12 @@ mod tests {
             (json!({"type": "string", "pattern": "^x", "default": "y"}), true),
             (json!({"type": "string", "minLength": 2, "default": "long"}), false),
             (json!({"type": "array", "items": {"type": "string"}, "default": []}), false),
+            (json!({"type": "array", "items": {"type": "string"}, "minItems": 1, "default": []}), true),
+            (json!({"type": "string", "default": []}), true),
+            (json!({"type": "array", "default": {}}), true),
+            (json!({"type": "object", "default": {}}), false),
+            (json!({"enum": [[]], "default": []}), false),
+            (json!({"enum": ["a"], "default": []}), true),
             (json!({"type": "array", "items": {"type": "string"}, "default": [1]}), true),
             (json!({"type": "object", "required": ["a"], "default": {}}), true),
             (json!({"type": "object", "properties": {"a": {"type": "boolean", "default": "yes"}}}), true),

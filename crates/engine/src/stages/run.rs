@@ -1,10 +1,13 @@
 //! run: the tool itself, under its timeout, stoppable, and unable to take the process down.
 
 use std::any::Any;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
-use haft_contract::{ErrorKind, Plan, ToolContext, ToolError, ToolOutput, ToolSource};
+use haft_contract::{BoxFuture, ErrorKind, Plan, ToolContext, ToolError, ToolOutput, ToolSource};
 use tokio::task::{JoinError, JoinHandle};
 
 use super::permit::PermittedCall;
@@ -28,25 +31,29 @@ pub(crate) async fn run(
         here(start(context), timeout, stop).await
     } else {
         // Making the future is the tool's code as well: it happens on the worker, where it may block or panic.
-        on_worker(workers, async move { start(context).await }, timeout, stop).await
+        let ended = on_worker(workers, async move { start(context).await }, timeout, stop).await;
+        ended.map(|joined| joined.map_err(panicked))
     };
     let outcome = ended.map_err(|error| if changes && error.kind() == ErrorKind::Cancelled { interrupted() } else { error })?;
-    outcome.unwrap_or_else(|error| Err(panicked(error)))
+    outcome.unwrap_or_else(Err)
 }
 
-/// On the caller's runtime.
+/// On the caller's runtime. Most built-in tools are done at their first step: those need neither a task nor a timer. The rest is a task
+/// of its own, so that it is answered at its timeout.
 async fn here<T: Send + 'static>(
-    work: impl Future<Output = T> + Send + 'static,
+    mut work: BoxFuture<'static, T>,
     timeout: Duration,
     stop: &StopSignal<'_>,
-) -> Result<Result<T, JoinError>, ToolError> {
-    let mut task = AbortOnDrop(tokio::spawn(work));
-    // Most built-in tools are done as soon as they are let run; those need neither a timer nor a waiter.
-    tokio::task::yield_now().await;
-    if task.0.is_finished() {
-        return Ok((&mut task.0).await);
+) -> Result<Result<T, ToolError>, ToolError> {
+    let first = poll_fn(|cx| Poll::Ready(catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx))))).await;
+    match first {
+        Ok(Poll::Ready(outcome)) => Ok(Ok(outcome)),
+        Ok(Poll::Pending) => {
+            let mut task = AbortOnDrop(tokio::spawn(work));
+            Ok(join_within(&mut task.0, timeout, stop).await?.map_err(panicked))
+        }
+        Err(payload) => Ok(Err(panic_error(&*payload))),
     }
-    join_within(&mut task.0, timeout, stop).await
 }
 
 /// On a thread that may block.

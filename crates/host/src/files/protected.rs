@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use haft_contract::{RefusalCause, ToolError};
 use haft_pattern::{Glob, NameGlob};
 
-use super::names::{self, Name, Names};
+use super::names::{self, Name, Names, ProtectedGlob};
 
 const GIT: &str = "Git runs or trusts what is in it";
 const HAFT: &str = "Haft keeps its settings and records there, or one of its hooks runs it";
@@ -192,12 +192,12 @@ pub(super) struct Refusals {
 /// The rules of a session.
 #[derive(Debug)]
 pub(super) struct Rules {
-    deny_read: Vec<Glob>,
+    deny_read: Vec<ProtectedGlob>,
     /// What rules forbid to read.
-    refused_reads: Vec<Glob>,
+    refused_reads: Vec<ProtectedGlob>,
     /// What is not read because it is most likely a secret.
-    secrets: Vec<Glob>,
-    never_written: Vec<(&'static str, Glob)>,
+    secrets: &'static [ProtectedGlob],
+    never_written: &'static [(&'static str, ProtectedGlob)],
     own: Vec<(&'static str, PathBuf, Vec<Name>)>,
 }
 
@@ -207,11 +207,8 @@ impl Rules {
     pub(super) fn new(deny_read: &[String], refused_reads: &[String], allow_secrets: bool) -> Result<Self, ToolError> {
         let deny_read = deny_read.iter().map(|text| parse(text)).collect::<Result<_, _>>()?;
         let refused_reads = refused_reads.iter().map(|text| parse(text)).collect::<Result<_, _>>()?;
-        let secrets = if allow_secrets { &[][..] } else { SECRETS };
-        let secrets = secrets.iter().map(|text| parse(text)).collect::<Result<_, _>>()?;
-        let listed = NEVER_WRITTEN.iter().flat_map(|(why, patterns)| patterns.iter().map(move |pattern| (*why, *pattern)));
-        let never_written = listed.map(|(why, text)| parse(text).map(|pattern| (why, pattern))).collect::<Result<_, _>>()?;
-        Ok(Self { deny_read, refused_reads, secrets, never_written, own: Vec::new() })
+        let secrets = if allow_secrets { &[][..] } else { usual(&SECRET_GLOBS)? };
+        Ok(Self { deny_read, refused_reads, secrets, never_written: usual(&NEVER_WRITTEN_GLOBS)?, own: Vec::new() })
     }
 
     /// Protects one of Haft's own folders.
@@ -238,7 +235,7 @@ impl Rules {
     /// Whether the user's own rules forbid to read a path; usual names of secrets do not count.
     pub(super) fn deny_reading_by_user(&self, root: &Path, beneath: &Path) -> bool {
         let names = Names::of(root, beneath);
-        self.deny_read.iter().chain(&self.refused_reads).any(|pattern| names::covers(pattern, &names))
+        self.deny_read.iter().chain(&self.refused_reads).any(|pattern| pattern.covers(&names))
     }
 
     /// Adds what the rules say of a path. A refusal that is there already stays: every spelling must pass.
@@ -267,23 +264,39 @@ impl Rules {
     }
     /// The last names of what may not be read.
     pub(super) fn last_names(&self) -> impl Iterator<Item = Option<&NameGlob>> {
-        self.deny_read.iter().chain(&self.refused_reads).chain(&self.secrets).map(Glob::last_name)
+        self.deny_read.iter().chain(&self.refused_reads).chain(self.secrets).map(|pattern| pattern.glob().last_name())
     }
 
     fn denied<'a>(&'a self, names: &'a Names) -> impl Iterator<Item = (Denied, &'a Glob)> {
         let own = self.deny_read.iter().map(|pattern| (Denied::Own, pattern));
         let refused_reads = self.refused_reads.iter().map(|pattern| (Denied::Rule, pattern));
         let secrets = self.secrets.iter().map(|pattern| (Denied::Secret, pattern));
-        own.chain(refused_reads).chain(secrets).filter(|(_, glob)| names::covers(glob, names))
+        let all = own.chain(refused_reads).chain(secrets).filter(|(_, pattern)| pattern.covers(names));
+        all.map(|(why, pattern)| (why, pattern.glob()))
     }
     fn protected(&self, names: &Names) -> Option<&'static str> {
         let own = self.own.iter().find(|(_, _, folder)| names.whole().starts_with(folder)).map(|(why, ..)| *why);
-        own.or_else(|| self.never_written.iter().find(|(_, glob)| names::covers(glob, names)).map(|(why, _)| *why))
+        own.or_else(|| self.never_written.iter().find(|(_, pattern)| pattern.covers(names)).map(|(why, _)| *why))
     }
 }
 
-fn parse(text: &str) -> Result<Glob, ToolError> {
-    Glob::parse_protected(text).map_err(|why| ToolError::validation(format!("workspace.deny_read: {why}.")))
+fn parse(text: &str) -> Result<ProtectedGlob, ToolError> {
+    let glob = Glob::parse_protected(text).map_err(|why| ToolError::validation(format!("workspace.deny_read: {why}.")))?;
+    Ok(ProtectedGlob::new(glob))
+}
+
+/// A list that is the same for every workspace, parsed once for the process.
+type UsualGlobs<T> = LazyLock<Result<Vec<T>, ToolError>>;
+
+static SECRET_GLOBS: UsualGlobs<ProtectedGlob> = LazyLock::new(|| SECRETS.iter().map(|text| parse(text)).collect());
+static NEVER_WRITTEN_GLOBS: UsualGlobs<(&str, ProtectedGlob)> = LazyLock::new(|| {
+    let listed = NEVER_WRITTEN.iter().flat_map(|(why, patterns)| patterns.iter().map(move |pattern| (*why, *pattern)));
+    listed.map(|(why, text)| parse(text).map(|pattern| (why, pattern))).collect()
+});
+
+/// All of a list, or an error: a pattern that is left out would protect nothing.
+fn usual<T>(globs: &'static UsualGlobs<T>) -> Result<&'static [T], ToolError> {
+    globs.as_ref().map(Vec::as_slice).map_err(|error| ToolError::validation(error.message().to_owned()))
 }
 
 fn kernel(requested: &Path, verb: &str) -> Cow<'static, str> {

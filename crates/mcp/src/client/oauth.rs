@@ -21,3 +21,4 @@ mod token;
 pub(crate) use self::address::may_carry_tokens;
 pub(crate) use self::authorization::Authorization;
 pub use self::login::{LoginSummary, PendingLogin};
+pub use self::sign_in::SignInState;

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -29,9 +30,13 @@ const SERVER: &str = "haft";
 /// How long the last messages of a call may take to reach the client.
 const LAST_MESSAGES: Duration = Duration::from_secs(1);
 
-/// A unique id for a call: clients reuse theirs.
+/// A unique id for a call: clients reuse theirs. Drawn once and then counted: a call needs no random numbers of the system, and ids that
+/// grow stay together in the index of the history.
 pub(super) fn call_id() -> String {
-    format!("mcp_{}", uuid::Uuid::now_v7().simple())
+    static START: OnceLock<String> = OnceLock::new();
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let start = START.get_or_init(|| uuid::Uuid::now_v7().simple().to_string());
+    format!("mcp_{}{:08x}", &start[..24], COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
 impl ClientSession {
@@ -45,7 +50,7 @@ impl ClientSession {
         let stateless = is_stateless(&context);
         if let Some(state) = request.request_state.as_deref().filter(|_| stateless) {
             let call = self.waiting.resume(&request, state)?;
-            return self.waiting.advance(&request, call, &context.ct).await;
+            return Box::pin(self.waiting.advance(&request, call, &context.ct)).await;
         }
         let slot = Arc::clone(&self.slots).try_acquire_owned();
         let slot = slot.map_err(|_| ErrorData::internal_error("Too many calls run at once: wait for some of them first.", None))?;
@@ -56,10 +61,10 @@ impl ClientSession {
             CallRun { client: Arc::clone(self), agent, shape, peer: context.peer.clone(), token: context.meta.get_progress_token(), log };
         if !(stateless && asks) {
             let questions = if asks { Questions::Elicit(context.peer.clone()) } else { Questions::Nobody };
-            return Box::pin(run.answer(&request, questions, &context.ct, stateless)).await.map(CallToolResponse::from);
+            return run.answer(&request, questions, &context.ct, stateless).await.map(CallToolResponse::from);
         }
         let call = run.detach(&request, slot);
-        self.waiting.advance(&request, call, &context.ct).await
+        Box::pin(self.waiting.advance(&request, call, &context.ct)).await
     }
 }
 
@@ -81,7 +86,7 @@ impl CallRun {
         cancel: &CancellationToken,
         stateless: bool,
     ) -> Result<CallToolResult, ErrorData> {
-        let result = Box::pin(self.run(request, questions, cancel)).await;
+        let result = self.run(request, questions, cancel).await;
         if let Err(error) = &result.outcome
             && error.kind() == ErrorKind::ToolNotFound
         {
@@ -188,6 +193,7 @@ mod tests {
 
     #[test]
     fn call_ids_differ() {
-        assert_ne!(call_id(), call_id());
+        let (one, other) = (call_id(), call_id());
+        assert!(one < other && one.len() == 36 && one.starts_with("mcp_"), "{one} {other}");
     }
 }

@@ -14,6 +14,7 @@ use super::approvals::{ElicitingApprover, can_ask};
 use super::backend::{ClientAgent, ClientPorts, ToolBackend};
 use super::input_required::WaitingCalls;
 use super::log::ClientLog;
+use super::prompt_watch::PromptWatch;
 use super::questions::ElicitingQuestions;
 use super::roots;
 use super::routes::CallRoutes;
@@ -38,6 +39,7 @@ pub(super) struct ClientSession {
     pub(super) waiting: WaitingCalls,
     pub(super) slots: Arc<Semaphore>,
     pub(super) subscriptions: Subscriptions,
+    pub(super) prompt_watch: PromptWatch,
     agents: Mutex<Arc<AgentCells>>,
     roots: Mutex<Option<Vec<PathBuf>>>,
     closing: CancellationToken,
@@ -55,6 +57,7 @@ impl ClientSession {
             waiting: WaitingCalls::default(),
             slots: Arc::new(Semaphore::new(MOST_CALLS as usize)),
             subscriptions: Subscriptions::default(),
+            prompt_watch: PromptWatch::default(),
             agents: Mutex::default(),
             roots: Mutex::default(),
             _end: closing.clone().drop_guard(),
@@ -80,7 +83,11 @@ impl ClientSession {
         let cells = Arc::clone(&self.agents.lock().unwrap_or_else(PoisonError::into_inner));
         let asks = can_ask(capabilities.as_ref());
         let cell = if asks { &cells.asking } else { &cells.silent };
-        cell.get_or_try_init(|| self.open(context, capabilities.as_ref(), asks)).await.cloned()
+        if let Some(agent) = cell.get() {
+            return Ok(Arc::clone(agent));
+        }
+        // Boxed: this is done once, and what it needs would be moved with every request.
+        Box::pin(cell.get_or_try_init(|| self.open(context, capabilities.as_ref(), asks))).await.cloned()
     }
 
     async fn open(

@@ -15,7 +15,8 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio_util::sync::CancellationToken;
 
 use super::backend::ToolBackend;
-use super::client_session::ClientSession;
+use super::client_session::{ClientSession, is_stateless};
+use super::prompt_watch::PromptVersions;
 use super::subscriptions::{LOOK_EVERY, MOST_SUBSCRIPTIONS, ResourceWatch};
 use super::{completion, paging, prompts, resources};
 use crate::convert::{self, ResultShape};
@@ -91,6 +92,46 @@ impl ToolServer {
     }
 }
 
+impl ToolServer {
+    /// Tells a client of what it has asked for, until it goes.
+    async fn tell_changes(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let agents = vec![self.client().agent(context.request_context()).await?];
+        let mut watch = ResourceWatch::of(context.accepted().resource_subscriptions.clone().unwrap_or_default(), &agents);
+        let mut prompts = PromptVersions::of(&agents);
+        let watches_prompts = context.accepted().prompts_list_changed == Some(true);
+        let mut changes = self.shared.backend.changes();
+        // A client that did not ask for a notice is not sent it.
+        let tools = async {
+            while changes.changed().await.is_ok() {
+                context.sink().notify_tool_list_changed().await.ok();
+            }
+        };
+        let resources = async {
+            loop {
+                tokio::time::sleep(LOOK_EVERY).await;
+                for uri in watch.changed(&agents) {
+                    context.sink().notify_resource_updated(uri).await.ok();
+                }
+            }
+        };
+        let prompts = async {
+            while watches_prompts {
+                prompts.changed(&agents).await;
+                context.sink().notify_prompt_list_changed().await.ok();
+            }
+            std::future::pending().await
+        };
+        tokio::select! {
+            () = context.cancelled() => {}
+            () = self.shared.closing.cancelled() => {}
+            () = tools => {}
+            () = resources => {}
+            () = prompts => {}
+        }
+        Ok(())
+    }
+}
+
 impl ToolListing {
     fn get(&self, name: &str) -> Option<&Tool> {
         self.places.get(name).map(|place| &self.tools[*place])
@@ -102,6 +143,7 @@ fn capabilities() -> ServerCapabilities {
         .enable_logging()
         .enable_completions()
         .enable_prompts()
+        .enable_prompts_list_changed()
         .enable_resources()
         .enable_resources_list_changed()
         .enable_resources_subscribe()
@@ -135,7 +177,7 @@ impl ServerHandler for ToolServer {
     }
 
     async fn on_roots_list_changed(&self, context: NotificationContext<RoleServer>) {
-        self.client().update_roots(&context.peer).await;
+        Box::pin(self.client().update_roots(&context.peer)).await;
     }
 
     async fn set_level(&self, request: SetLevelRequestParams, _: Context) -> Result<(), ErrorData> {
@@ -173,7 +215,8 @@ impl ServerHandler for ToolServer {
     }
 
     async fn read_resource(&self, request: ReadResourceRequestParams, context: Context) -> Result<ReadResourceResponse, ErrorData> {
-        resources::read(&*self.client().agent(&context).await?, &request.uri).await.map(Into::into)
+        let agent = self.client().agent(&context).await?;
+        Box::pin(resources::read(&agent, &request.uri)).await.map(Into::into)
     }
 
     async fn subscribe(&self, request: SubscribeRequestParams, context: Context) -> Result<(), ErrorData> {
@@ -188,46 +231,27 @@ impl ServerHandler for ToolServer {
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         let mut accepted = requested.clone();
-        // Skills are prompts, and nobody watches their folders.
-        accepted.prompts_list_changed = None;
         accepted.resource_subscriptions.as_mut().into_iter().for_each(|uris| uris.truncate(MOST_SUBSCRIPTIONS));
         Some(accepted)
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let agents = vec![self.client().agent(context.request_context()).await?];
-        let mut watch = ResourceWatch::of(context.accepted().resource_subscriptions.clone().unwrap_or_default(), &agents);
-        let mut changes = self.shared.backend.changes();
-        // A client that did not ask for a notice is not sent it.
-        let tools = async {
-            while changes.changed().await.is_ok() {
-                context.sink().notify_tool_list_changed().await.ok();
-            }
-        };
-        let resources = async {
-            loop {
-                tokio::time::sleep(LOOK_EVERY).await;
-                for uri in watch.changed(&agents) {
-                    context.sink().notify_resource_updated(uri).await.ok();
-                }
-            }
-        };
-        tokio::select! {
-            () = context.cancelled() => {}
-            () = self.shared.closing.cancelled() => {}
-            () = tools => {}
-            () = resources => {}
-        }
-        Ok(())
+        // Boxed: every request is moved with the space for the largest one.
+        Box::pin(self.tell_changes(context)).await
     }
 
     async fn list_prompts(&self, request: Option<PaginatedRequestParams>, context: Context) -> Paged<ListPromptsResult> {
-        let page = paging::page(prompts::list(&*self.client().agent(&context).await?), request)?;
+        let agent = self.client().agent(&context).await?;
+        if !is_stateless(&context) {
+            self.client().watch_prompts(context.peer);
+        }
+        let page = paging::page(prompts::list(&agent), request)?;
         Ok(ListPromptsResult { next_cursor: page.next, ..ListPromptsResult::with_all_items(page.items) })
     }
 
     async fn get_prompt(&self, request: GetPromptRequestParams, context: Context) -> Result<GetPromptResponse, ErrorData> {
-        prompts::get(&*self.client().agent(&context).await?, &request.name, request.arguments).await.map(Into::into)
+        let agent = self.client().agent(&context).await?;
+        Box::pin(prompts::get(&agent, &request.name, request.arguments)).await.map(Into::into)
     }
 
     async fn complete(&self, request: CompleteRequestParams, context: Context) -> Result<CompleteResult, ErrorData> {

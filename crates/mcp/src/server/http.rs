@@ -2,6 +2,9 @@
 
 mod connections;
 mod guard;
+mod strict_body;
+mod token_file;
+mod token_gate;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,10 +19,12 @@ use tokio_util::sync::CancellationToken;
 
 use self::connections::BoundedListener;
 use self::guard::HttpGuard;
+use self::token_gate::TokenGate;
 use super::backend::ToolBackend;
 use super::handler::ToolServer;
 
 pub use self::guard::AccessToken;
+pub use self::token_file::{HttpTokenEntry, HttpTokenFile, TokenLife};
 
 /// The path of the endpoint.
 pub(super) const PATH: &str = "/mcp";
@@ -40,6 +45,9 @@ pub enum ListenError {
     /// The address is taken, or not one of this machine.
     #[error("{0} cannot be listened on: {1}")]
     Address(SocketAddr, std::io::Error),
+    /// Its token cannot be kept.
+    #[error("{0}")]
+    Token(String),
     /// The connection failed.
     #[error("the HTTP server failed: {0}")]
     Failed(std::io::Error),
@@ -53,6 +61,8 @@ pub struct McpHttpOptions {
     pub address: SocketAddr,
     /// What clients must present; `None` takes every client, for tests on loopback.
     pub token: Option<AccessToken>,
+    /// Where its hash is kept, with other tokens of this address, so that the user can revoke it and add others; `None` keeps it in memory.
+    pub token_file: Option<HttpTokenFile>,
     /// Whether other machines may reach it.
     pub reach: HttpReach,
     /// Names of this server that clients on other machines use.
@@ -71,7 +81,7 @@ pub enum HttpReach {
 impl McpHttpOptions {
     /// A server for this machine alone.
     pub fn new(address: SocketAddr, token: Option<AccessToken>) -> Self {
-        Self { address, token, reach: HttpReach::Loopback, hosts: Vec::new() }
+        Self { address, token, token_file: None, reach: HttpReach::Loopback, hosts: Vec::new() }
     }
 }
 
@@ -81,6 +91,8 @@ pub struct HttpListener {
     address: SocketAddr,
     options: McpHttpOptions,
     backend: Arc<dyn ToolBackend>,
+    /// The token as it is kept.
+    kept: Option<HttpTokenEntry>,
 }
 
 haft_contract::opaque_debug!(HttpListener: address = address);
@@ -94,7 +106,11 @@ impl HttpListener {
         }
         let listener = TcpListener::bind(address).await.map_err(|error| ListenError::Address(address, error))?;
         let address = listener.local_addr().map_err(|error| ListenError::Address(address, error))?;
-        Ok(Self { listener, address, options, backend })
+        let kept = match (&options.token_file, &options.token) {
+            (Some(file), Some(token)) => Some(file.add(address, token, TokenLife::WithServer).map_err(ListenError::Token)?),
+            _ => None,
+        };
+        Ok(Self { listener, address, options, backend, kept })
     }
 
     /// The address of the endpoint.
@@ -102,21 +118,43 @@ impl HttpListener {
         format!("http://{}{PATH}", self.address)
     }
 
+    /// What the user revokes the token by, if it is kept in a file.
+    pub fn token_id(&self) -> Option<&str> {
+        self.kept.as_ref().map(|kept| kept.id.as_str())
+    }
+
+    /// What opens the server.
+    fn gate(&self) -> Option<TokenGate> {
+        match (&self.options.token_file, &self.options.token) {
+            (_, None) => None,
+            (Some(file), Some(_)) => Some(TokenGate::of_file(file.clone(), self.address)),
+            (None, Some(token)) => Some(TokenGate::fixed(token)),
+        }
+    }
+
     /// Answers clients until the token is cancelled.
     pub async fn serve(self, stop: &CancellationToken) -> Result<(), ListenError> {
         let sessions = Arc::new(session_manager());
+        let guard = HttpGuard::new(self.gate(), Arc::clone(&sessions));
         let server = ToolServer::new(self.backend, stop.child_token());
         let config = config(self.address, &self.options, stop);
         let service = StreamableHttpService::new(move || Ok(server.for_next_client()), Arc::clone(&sessions), config);
-        let guard = HttpGuard::new(self.options.token, Arc::clone(&sessions));
-        let app = Router::new().route_service(PATH, service).layer(axum::middleware::from_fn_with_state(guard, guard::check));
+        let follower = guard.clone();
+        // The last layer is the first to look at a request: nobody's body is read before their token.
+        let app = Router::new().route_service(PATH, service).layer(axum::middleware::from_fn(strict_body::check));
+        let app = app.layer(axum::middleware::from_fn_with_state(guard, guard::check));
         let listener = BoundedListener::new(self.listener);
         let serving = axum::serve(listener, app).with_graceful_shutdown(stop.clone().cancelled_owned());
         let outcome = tokio::select! {
             ended = serving.into_future() => ended.map_err(ListenError::Failed),
+            () = follower.follow_revocations() => Ok(()),
             () = async { stop.cancelled().await; tokio::time::sleep(GRACE).await } => Ok(()),
         };
         close_all(&sessions).await;
+        if let (Some(file), Some(kept)) = (&self.options.token_file, &self.kept) {
+            // One that stays is removed at the next start.
+            file.revoke(&kept.id).ok();
+        }
         outcome
     }
 }

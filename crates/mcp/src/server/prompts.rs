@@ -48,6 +48,10 @@ pub enum PromptFault {
 pub trait PromptSource: Send + Sync {
     /// Every prompt.
     fn list(&self) -> Vec<PromptListing>;
+    /// A number that changes with the list. It is asked for every few seconds, and may read the disk.
+    fn version(&self) -> u64 {
+        0
+    }
     /// The text of a prompt with these arguments.
     fn get<'a>(&'a self, name: &'a str, arguments: &'a BTreeMap<String, String>) -> BoxFuture<'a, Result<Vec<Content>, PromptFault>>;
 }

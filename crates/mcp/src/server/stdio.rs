@@ -25,6 +25,8 @@ use crate::lines::{BoundedLines, LineRead};
 
 /// The longest message: the largest arguments of a call, and what is around them.
 const LONGEST_LINE: usize = 32 << 20;
+/// The memory that a message of ours begins with.
+const USUAL_LINE: usize = 1024;
 /// After this many messages that are none, the connection ends.
 const MOST_FAULTS: usize = 100;
 /// Refusals that wait for the client to read.
@@ -94,7 +96,8 @@ struct MessageWriter<W> {
 
 /// A message as it is written.
 fn line_of(message: &ServerJsonRpcMessage) -> io::Result<Vec<u8>> {
-    let mut text = serde_json::to_vec(message)?;
+    let mut text = Vec::with_capacity(USUAL_LINE);
+    serde_json::to_writer(&mut text, message)?;
     text.push(b'\n');
     Ok(text)
 }

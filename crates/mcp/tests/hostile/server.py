@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
 
 MODE = sys.argv[1]
 FOLDER = pathlib.Path(sys.argv[2])
@@ -64,12 +65,17 @@ def ask(number, method, params):
 
 
 def attempt(path):
-    """What becomes of one access: a read, a write (w:PATH) or a connection (c:PORT)."""
+    """What becomes of one access: a read, a write (w:PATH), a connection (c:PORT, d:HOST:PORT) or a request (h:HOST:PORT)."""
     try:
         if path.startswith("w:"):
             pathlib.Path(path[2:]).write_text("written")
         elif path.startswith("c:"):
             socket.create_connection(("127.0.0.1", int(path[2:])), timeout=2).close()
+        elif path.startswith("d:"):
+            host, port = path[2:].split(":")
+            socket.create_connection((host, int(port)), timeout=2).close()
+        elif path.startswith("h:"):
+            urllib.request.urlopen(f"http://{path[2:]}/", timeout=5).read()
         else:
             pathlib.Path(path).read_text()
         return "done"

@@ -1,6 +1,7 @@
 //! A server with the tools, prompts and resources that the conformance suite calls, on the ordinary engine.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -32,6 +33,8 @@ pub(crate) struct FixtureBackend {
     pub(crate) opened: Mutex<Vec<String>>,
     /// How many sessions have ended.
     pub(crate) ended: Arc<Mutex<usize>>,
+    /// The version of the prompts; from 1 on there is one more.
+    pub(crate) prompts: Arc<AtomicU64>,
     folder: TempDir,
 }
 
@@ -46,6 +49,7 @@ impl FixtureBackend {
             log: Arc::default(),
             opened: Mutex::default(),
             ended: Arc::default(),
+            prompts: Arc::default(),
             folder: TempDir::new().unwrap(),
         })
     }
@@ -85,7 +89,7 @@ impl FixtureBackend {
         ClientAgent::new(engine, session)
             .with_resources(Arc::new(resources))
             .with_resources(Arc::new(FixtureResources))
-            .with_prompts(Arc::new(FixturePrompts))
+            .with_prompts(Arc::new(FixturePrompts(Arc::clone(&self.prompts))))
             .with_guard(Ended(Arc::clone(&self.ended)))
     }
 }
@@ -236,7 +240,7 @@ impl ResourceSource for FixtureResources {
     }
 }
 
-struct FixturePrompts;
+struct FixturePrompts(Arc<AtomicU64>);
 
 impl PromptSource for FixturePrompts {
     fn list(&self) -> Vec<PromptListing> {
@@ -246,12 +250,19 @@ impl PromptSource for FixturePrompts {
             description: "A prompt of the test".to_owned(),
             parameters: parameters.iter().map(parameter).collect(),
         };
-        vec![
+        let late = (self.version() > 0).then(|| listing("late_prompt", &[]));
+        let mut all = vec![
             listing("test_simple_prompt", &[]),
             listing("test_prompt_with_arguments", &["arg1", "arg2"]),
             listing("test_prompt_with_embedded_resource", &["resourceUri"]),
             listing("test_prompt_with_image", &[]),
-        ]
+        ];
+        all.extend(late);
+        all
+    }
+
+    fn version(&self) -> u64 {
+        self.0.load(Ordering::SeqCst)
     }
 
     fn get<'a>(&'a self, name: &'a str, arguments: &'a BTreeMap<String, String>) -> BoxFuture<'a, Result<Vec<Content>, PromptFault>> {

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use haft_mcp::server::{AccessToken, HttpListener, ListenError, McpHttpOptions};
+use haft_mcp::server::{AccessToken, HttpListener, HttpTokenFile, ListenError, McpHttpOptions, TokenLife};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -23,8 +23,14 @@ pub(crate) struct TestServer {
 
 impl TestServer {
     pub(crate) async fn start(token: Option<AccessToken>) -> Self {
+        Self::with_tokens(token, None).await
+    }
+
+    /// A server whose tokens are in a file.
+    async fn with_tokens(token: Option<AccessToken>, file: Option<HttpTokenFile>) -> Self {
         let backend = FixtureBackend::new();
-        let options = McpHttpOptions::new("127.0.0.1:0".parse().unwrap(), token.clone());
+        let mut options = McpHttpOptions::new("127.0.0.1:0".parse().unwrap(), token.clone());
+        options.token_file = file;
         let server = HttpListener::bind(Arc::clone(&backend) as _, options).await.unwrap();
         let (url, stop) = (server.url(), CancellationToken::new());
         let cancel = stop.clone();
@@ -227,4 +233,68 @@ async fn other_machines_need_a_flag() {
     let mut options = options;
     options.reach = haft_mcp::server::HttpReach::Network;
     assert!(HttpListener::bind(FixtureBackend::new() as _, options).await.is_ok());
+}
+
+/// E04: a token that is revoked opens nothing any more, and what it had opened ends.
+#[tokio::test]
+async fn revoked_token_ends_its_sessions_calls_and_streams() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = HttpTokenFile::new(folder.path());
+    let server = TestServer::with_tokens(Some(token()), Some(file.clone())).await;
+    let second = token();
+    let hour = TokenLife::For(std::time::Duration::from_secs(3600));
+    let entry = file.add(server.address(), &second, hour).unwrap();
+    let bearer = format!("Bearer {}", second.reveal());
+    let with = |session: &str| [("Authorization".to_owned(), bearer.clone()), ("Mcp-Session-Id".to_owned(), session.to_owned())];
+    let opened = server.post(&[("Authorization", &bearer)], &hello()).await;
+    let session = opened.header("mcp-session-id").unwrap();
+    let own = server.open().await;
+    let headers = with(&session);
+    let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    // A session belongs to the token that opened it.
+    assert_eq!(server.call(&session, "test_simple_text").await.status(), 404);
+    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "wait_for_cancel", "arguments": {}}});
+    let stream = [headers.as_slice(), &[("Accept", "text/event-stream")]].concat();
+    let (called, streamed, ()) = tokio::join!(server.post(&headers, &call), server.send("GET", &stream, ""), async {
+        server.backend.wait_for_opened(1).await;
+        file.revoke(&entry.id).unwrap();
+    });
+    assert!(!called.0.contains("isError"), "the call has no result: {}", called.0);
+    assert_eq!(streamed.status(), 200, "{}", streamed.0);
+    server.backend.wait_for_ends(1).await;
+    assert_eq!(server.post(&headers, &call).await.status(), 401);
+    assert_eq!(server.post(&[("Authorization", &bearer)], &hello()).await.status(), 401);
+    assert_eq!(server.call(&own, "test_simple_text").await.status(), 200, "another token is not touched");
+    let address = server.address();
+    server.end().await;
+    assert_eq!(file.list().iter().filter(|token| token.address == address).count(), 0, "its own token ends with the server");
+}
+
+/// E07: what two readers could read in two ways is a bounded, typed error, as on a pipe.
+#[tokio::test]
+async fn e07_hostile_json_over_http_is_a_bounded_error() {
+    let server = TestServer::start(Some(token())).await;
+    let session = server.open().await;
+    let call = |arguments: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"name":"with_header","arguments":{arguments}}}}}"#)
+    };
+    for (arguments, refused) in [
+        (r#"{"region":"a","region":"b"}"#.to_owned(), true),
+        (r#"{"region":1e999}"#.to_owned(), true),
+        (r#"{"region":NaN}"#.to_owned(), true),
+        (r#"{"region":"\ud800"}"#.to_owned(), true),
+        (format!("{{\"region\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000)), true),
+        (r#"{"__proto__":{"region":"x"}}"#.to_owned(), false),
+        (format!("{{\"region\":\"{}\"}}", "x".repeat(10 << 20)), false),
+    ] {
+        let reply = server.send("POST", &[("Mcp-Session-Id", &session)], &call(&arguments)).await;
+        let shown = &arguments[..arguments.len().min(60)];
+        assert_eq!(reply.status(), if refused { 400 } else { 200 }, "{shown}: {}", &reply.0[..reply.0.len().min(400)]);
+        assert_eq!(reply.0.contains("-32700"), refused, "{shown}");
+        assert!(reply.0.len() < 100_000, "{shown}");
+    }
+    // Without a token the body is not looked at.
+    let unknown = server.send("POST", &[("Authorization", "Bearer wrong")], &call(r#"{"a":1,"a":2}"#)).await;
+    assert_eq!(unknown.status(), 401);
+    server.end().await;
 }

@@ -191,3 +191,52 @@ async fn prompts_and_completions_are_answered() {
     assert_eq!(completion["result"]["completion"]["values"], json!(["test://static-text"]), "{completion}");
     client.close().await.unwrap();
 }
+
+#[tokio::test(start_paused = true)]
+async fn changed_prompts_are_announced_to_clients_that_have_listed_them() {
+    let (mut lists, mut never) = (WireClient::plain().await, WireClient::plain().await);
+    let hello = lists.request(1, "prompts/list", json!({})).await;
+    assert_eq!(hello["result"]["prompts"].as_array().unwrap().len(), 4);
+    never.request(1, "prompts/get", json!({"name": "test_simple_prompt"})).await;
+    for client in [&lists, &never] {
+        client.backend.prompts.store(1, std::sync::atomic::Ordering::SeqCst);
+    }
+    assert_eq!(lists.next().await.unwrap()["method"], "notifications/prompts/list_changed");
+    let listed = lists.request(2, "prompts/list", json!({})).await;
+    assert_eq!(listed["result"]["prompts"].as_array().unwrap().last().unwrap()["name"], "late_prompt");
+    // Nothing has changed since, and the other client has no list that is wrong.
+    tokio::time::sleep(std::time::Duration::from_secs(10)).await;
+    for client in [&mut lists, &mut never] {
+        client.send(json!({"jsonrpc": "2.0", "id": 3, "method": "ping"})).await;
+        assert_eq!(client.answer(3).await.1, [] as [Value; 0]);
+    }
+    lists.close().await.unwrap();
+    never.close().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn listener_is_told_of_changed_prompts_if_it_asked() {
+    for asked in [true, false] {
+        let mut client = WireClient::connect();
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let filter = json!({"promptsListChanged": asked, "toolsListChanged": true});
+        let listen =
+            json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": {"notifications": filter, "_meta": meta}});
+        client.send(listen).await;
+        let acknowledged = client.next().await.unwrap();
+        assert_eq!(acknowledged["method"], "notifications/subscriptions/acknowledged", "{acknowledged}");
+        assert_eq!(acknowledged["params"]["notifications"]["promptsListChanged"] == true, asked, "{acknowledged}");
+        client.backend.wait_for_opened(1).await;
+        client.backend.prompts.store(1, std::sync::atomic::Ordering::SeqCst);
+        tokio::time::sleep(std::time::Duration::from_secs(10)).await;
+        let late = haft_testkit::ScriptedTool::new("late").shared();
+        client.backend.registry.register(late, haft_contract::ToolSource::BuiltIn).unwrap();
+        let expected = if asked { "notifications/prompts/list_changed" } else { "notifications/tools/list_changed" };
+        assert_eq!(client.next().await.unwrap()["method"], expected);
+        client.vanish().await.ok();
+    }
+}

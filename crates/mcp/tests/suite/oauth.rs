@@ -14,7 +14,7 @@ use haft_contract::BoxFuture;
 use haft_engine::Registry;
 use haft_mcp::client::{
     ClientParts, HttpServer, McpServer, OAuthClient, ServerFailure, ServerLauncher, ServerSettings, ServerStreams, ServerTransport,
-    StdioServer,
+    SignInState, StdioServer,
 };
 use haft_testkit::{FakeHost, Trial};
 use serde_json::{Value, json};
@@ -225,7 +225,9 @@ async fn sign_in_is_asked_for_and_kept_in_a_private_file() {
     let side = Side::new(&fixture);
     let refused = side.server.start().await.unwrap_err();
     assert!(refused.needs_sign_in && refused.to_string().contains("`haft mcp login hub`"), "{refused}");
+    assert_eq!(side.server.sign_in_state(), Some(SignInState::Needed));
     assert_eq!(side.sign_in().await.unwrap(), ["read"], "the rights that the refusal named");
+    assert_eq!(side.server.sign_in_state(), Some(SignInState::Done));
     let request = fixture.last_token_request();
     assert_eq!(request["resource"], format!("{}/mcp", fixture.origin));
     assert!(request["code_verifier"].len() >= 43 && request["client_id"] == "haft-1" && !request.contains_key("client_secret"));
@@ -242,6 +244,7 @@ async fn sign_in_is_asked_for_and_kept_in_a_private_file() {
     let elsewhere = everything_in(side.folder.path());
     assert!(!elsewhere.contains("access-1") && !elsewhere.contains("refresh-1"), "tokens are in no log and no record");
     assert!(side.server.logout().unwrap() && !side.server.logout().unwrap());
+    assert_eq!(side.server.sign_in_state(), None);
     let side = side.again(&fixture);
     assert!(side.server.start().await.is_err_and(|failure| failure.needs_sign_in));
     assert_eq!(*fixture.registrations.lock().unwrap(), 1);
@@ -313,5 +316,8 @@ async fn sign_in_that_leads_elsewhere_or_comes_from_nowhere_is_refused() {
     let refused = side.server.finish_login(login, Duration::from_secs(2)).await.unwrap_err();
     forged.await.unwrap();
     assert!(refused.to_string().contains("nobody came back"), "{refused}");
-    assert!(fixture.token_requests.lock().unwrap().is_empty() && !side.server.is_signed_in(), "the forged code went nowhere");
+    assert!(
+        fixture.token_requests.lock().unwrap().is_empty() && side.server.sign_in_state() != Some(SignInState::Done),
+        "the forged code went nowhere"
+    );
 }

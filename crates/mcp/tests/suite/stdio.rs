@@ -151,3 +151,21 @@ async fn stopped_server_ends_its_calls() {
     client.vanish().await.unwrap();
     assert_eq!(*backend.ended.lock().unwrap(), 1);
 }
+
+/// E08: notifications and answers that nobody asked for cost what they weigh, and nothing stays of them.
+#[tokio::test]
+async fn storm_of_notifications_and_stray_answers_is_survived() {
+    let mut client = WireClient::plain().await;
+    let lines = [
+        json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": "none", "progress": 1}}),
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 12_345, "reason": "never sent"}}),
+        json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}),
+        json!({"jsonrpc": "2.0", "id": 9999, "result": {}}),
+        json!({"jsonrpc": "2.0", "id": "x", "error": {"code": 1, "message": "no"}}),
+    ];
+    let storm: String = lines.iter().map(|line| format!("{line}\n")).collect::<String>().repeat(2000);
+    client.write(storm.as_bytes()).await;
+    let result = client.call(1, "test_simple_text", json!({})).await;
+    assert_eq!(result["result"]["isError"], false, "{result}");
+    client.close().await.unwrap();
+}

@@ -1,6 +1,6 @@
 //! `haft mcp list`: the configured servers.
 
-use haft_mcp::client::ServerTransport;
+use haft_mcp::client::{ServerTransport, SignInState};
 use haft_text::{display, numbers};
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ pub(super) fn run(wire: &Wire, output: &Output) -> Result<Exit, Failure> {
         let what = display::escape_line(&text("what")).into_owned();
         table.row(vec![
             TableCell::new(&text("server")),
-            TableCell::new(&text("state")),
+            TableCell::new(&[row["state"].as_str(), row["sign_in"].as_str()].into_iter().flatten().collect::<Vec<_>>().join(", ")),
             TableCell::styled(&tools, style),
             TableCell::new(&what),
         ]);
@@ -54,6 +54,6 @@ pub(crate) fn row(wire: &Wire, written: &str) -> Value {
     let tools = server.is_known().then(|| server.tool_names());
     json!({
         "server": name, "state": if settings.is_sandboxed() { "sandbox" } else { "on" }, "transport": transport, "tools": tools,
-        "waiting": server.quarantined().len(), "what": settings.describe(),
+        "sign_in": server.sign_in_state().map(SignInState::as_str), "waiting": server.quarantined().len(), "what": settings.describe(),
     })
 }

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use haft_mcp::server::{AccessToken, HttpListener, HttpReach, ListenError, McpHttpOptions, serve_stdio};
+use haft_mcp::server::{AccessToken, HttpListener, HttpReach, HttpTokenFile, ListenError, McpHttpOptions, serve_stdio};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -21,7 +21,7 @@ const TOKEN: &str = "HAFT_MCP_TOKEN";
 pub(super) fn run(common: &Common, request: &McpArgs, output: &Output) -> Result<Exit, Failure> {
     let wire = Arc::new(Wire::new(common, output)?);
     let backend = Arc::new(McpBackend::new(Arc::clone(&wire))?);
-    let options = request.http.map(|address| options(address, request)).transpose()?;
+    let options = request.http.map(|address| options(address, request, &wire)).transpose()?;
     if options.is_none() && std::io::stdin().is_terminal() {
         note("Waiting for an MCP client on standard input. `haft mcp install CLIENT` adds Haft to one; Ctrl-C ends.");
     }
@@ -44,7 +44,7 @@ pub(super) fn run(common: &Common, request: &McpArgs, output: &Output) -> Result
     })
 }
 
-fn options(address: SocketAddr, request: &McpArgs) -> Result<McpHttpOptions, Failure> {
+fn options(address: SocketAddr, request: &McpArgs, wire: &Wire) -> Result<McpHttpOptions, Failure> {
     let token = match std::env::var(TOKEN) {
         Ok(text) => Some(AccessToken::parse(&text).map_err(|why| Failure::usage(format!("{TOKEN} cannot be used: {why}")))?),
         Err(_) => AccessToken::random(),
@@ -53,6 +53,7 @@ fn options(address: SocketAddr, request: &McpArgs) -> Result<McpHttpOptions, Fai
         return Err(Failure::failed("execution_error", "this machine gives no random numbers for a token").help(format!("set {TOKEN}")));
     }
     let mut options = McpHttpOptions::new(address, token);
+    options.token_file = Some(HttpTokenFile::new(&wire.settings.data_folder));
     options.hosts.clone_from(&request.hosts);
     options.reach = if request.allow_remote { HttpReach::Network } else { HttpReach::Loopback };
     Ok(options)
@@ -62,8 +63,10 @@ async fn serve_http(backend: Arc<McpBackend>, options: McpHttpOptions, stop: &Ca
     let token = options.token.clone();
     let server = HttpListener::bind(backend, options).await.map_err(|error| failure(&error))?;
     let (url, token) = (server.url(), token.as_ref().map_or("", AccessToken::reveal));
-    output.show(|| json!({ "url": url, "token": token }), || format!("Listening on {url}\nToken: {token}\n"))?;
+    let id = server.token_id().unwrap_or_default();
+    output.show(|| json!({ "url": url, "token": token, "token_id": id }), || format!("Listening on {url}\nToken: {token}\n"))?;
     note("Clients send the token as 'Authorization: Bearer TOKEN'. It is not shown again. Ctrl-C ends the server.");
+    note(&format!("`haft mcp token revoke {id}` revokes it, and `haft mcp token new ADDRESS` makes another."));
     server.serve(stop).await.map_err(|error| failure(&error))
 }
 

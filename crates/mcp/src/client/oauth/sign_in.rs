@@ -49,10 +49,37 @@ impl McpServer {
         removed.map_err(|why| ServerFailure::new(&self.settings().name, why).advise("Correct the permissions of the data folder"))
     }
 
-    /// Whether there is a sign-in.
-    pub fn is_signed_in(&self) -> bool {
-        matches!(self.settings().transport, ServerTransport::Http(_))
-            && SignInFile::new(self.data_folder(), self.settings()).read().grant.is_some()
+    /// How the user stands with a server at an address; `None` if it has not asked for a sign-in.
+    pub fn sign_in_state(&self) -> Option<SignInState> {
+        if !matches!(self.settings().transport, ServerTransport::Http(_)) {
+            return None;
+        }
+        let stored = SignInFile::new(self.data_folder(), self.settings()).read();
+        match stored.grant {
+            // Without a way to renew it, a grant that has ended is none.
+            Some(grant) if grant.has_expired() && grant.refresh_token.is_none() => Some(SignInState::Needed),
+            Some(_) => Some(SignInState::Done),
+            None => stored.challenge.map(|_| SignInState::Needed),
+        }
+    }
+}
+
+/// How a user stands with a server that wants a sign-in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SignInState {
+    /// The user has signed in.
+    Done,
+    /// It refuses until the user signs in.
+    Needed,
+}
+
+impl SignInState {
+    /// In words.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "signed in",
+            Self::Needed => "not signed in",
+        }
     }
 }
 

@@ -1,16 +1,21 @@
 //! Who may send requests.
 
+use std::collections::HashMap;
 use std::fmt;
-use std::hint::black_box;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use futures_util::StreamExt;
+use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use tokio_util::sync::CancellationToken;
 
+use super::token_gate::{PresentedToken, TokenGate};
 use crate::server::random::random_text;
 
 /// Sessions that may exist at once.
@@ -22,6 +27,8 @@ const WINDOW: Duration = Duration::from_secs(10);
 /// The shortest token that a user may choose.
 const SHORTEST: usize = 32;
 const SESSION: &str = "mcp-session-id";
+/// How often sessions are compared with the tokens that opened them.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// A secret that clients present.
 #[derive(Clone)]
@@ -45,16 +52,6 @@ impl AccessToken {
     pub fn reveal(&self) -> &str {
         &self.0
     }
-
-    /// Compares in a time that tells nothing of where they differ.
-    fn matches(&self, presented: &[u8]) -> bool {
-        let expected = self.0.as_bytes();
-        let mut difference = u8::from(expected.len() != presented.len());
-        for (place, byte) in expected.iter().enumerate() {
-            difference |= byte ^ presented.get(place).copied().unwrap_or(!byte);
-        }
-        black_box(difference) == 0
-    }
 }
 
 impl fmt::Debug for AccessToken {
@@ -66,8 +63,10 @@ impl fmt::Debug for AccessToken {
 /// Checks requests before anything else looks at them.
 #[derive(Clone)]
 pub(super) struct HttpGuard {
-    token: Option<AccessToken>,
+    gate: Option<Arc<TokenGate>>,
     sessions: Arc<LocalSessionManager>,
+    /// The token that opened each session.
+    openers: Arc<Mutex<HashMap<String, String>>>,
     failures: Arc<Mutex<Failures>>,
 }
 
@@ -77,29 +76,64 @@ struct Failures {
 }
 
 impl HttpGuard {
-    pub(super) fn new(token: Option<AccessToken>, sessions: Arc<LocalSessionManager>) -> Self {
-        Self { token, sessions, failures: Arc::new(Mutex::new(Failures { since: Instant::now(), count: 0 })) }
+    pub(super) fn new(gate: Option<TokenGate>, sessions: Arc<LocalSessionManager>) -> Self {
+        let failures = Arc::new(Mutex::new(Failures { since: Instant::now(), count: 0 }));
+        Self { gate: gate.map(Arc::new), sessions, openers: Arc::default(), failures }
     }
 
-    fn refusal(&self, headers: &HeaderMap) -> Option<Response> {
-        let token = self.token.as_ref()?;
-        if bearer(headers).is_some_and(|presented| token.matches(presented)) {
-            return None;
+    /// The token of a request; `None` if none is needed.
+    fn admit(&self, headers: &HeaderMap) -> Result<Option<PresentedToken>, Box<Response>> {
+        let Some(gate) = &self.gate else { return Ok(None) };
+        match bearer(headers).and_then(|presented| gate.find(presented)) {
+            Some(token) => Ok(Some(token)),
+            None => Err(Box::new(self.refuse())),
         }
+    }
+
+    fn refuse(&self) -> Response {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         if failures.since.elapsed() > WINDOW {
             *failures = Failures { since: Instant::now(), count: 0 };
         }
         if failures.count >= MOST_FAILURES {
-            return Some((StatusCode::TOO_MANY_REQUESTS, "Too many wrong tokens: try again in ten seconds.\n").into_response());
+            return (StatusCode::TOO_MANY_REQUESTS, "Too many wrong tokens: try again in ten seconds.\n").into_response();
         }
         failures.count += 1;
-        let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
-        Some(
-            (StatusCode::UNAUTHORIZED, challenge, "Send the token that `haft mcp` printed: 'Authorization: Bearer TOKEN'.\n")
-                .into_response(),
-        )
+        unauthorized()
     }
+
+    /// Whether a session may be used with this token: the one that opened it.
+    fn is_opener(&self, session: &str, token: &PresentedToken) -> bool {
+        let openers = self.openers.lock().unwrap_or_else(PoisonError::into_inner);
+        openers.get(session).is_none_or(|opener| *opener == token.id)
+    }
+
+    /// Notes which token opened a session; forgets sessions that have ended.
+    async fn note_opener(&self, session: &str, token: &PresentedToken) {
+        let open = self.sessions.sessions.read().await;
+        let mut openers = self.openers.lock().unwrap_or_else(PoisonError::into_inner);
+        openers.retain(|known, _| open.contains_key(known.as_str()));
+        openers.insert(session.to_owned(), token.id.clone());
+    }
+
+    /// Ends sessions whose token was revoked, as long as it runs.
+    pub(super) async fn follow_revocations(&self) {
+        let Some(gate) = &self.gate else { return std::future::pending().await };
+        loop {
+            tokio::time::sleep(LOOK_EVERY).await;
+            let openers = self.openers.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            for (session, _) in openers.iter().filter(|(_, token)| !gate.is_good(token)) {
+                self.openers.lock().unwrap_or_else(PoisonError::into_inner).remove(session);
+                // One that has ended meanwhile needs no end.
+                self.sessions.close_session(&session.as_str().into()).await.ok();
+            }
+        }
+    }
+}
+
+fn unauthorized() -> Response {
+    let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
+    (StatusCode::UNAUTHORIZED, challenge, "Send the token that `haft mcp` printed: 'Authorization: Bearer TOKEN'.\n").into_response()
 }
 
 /// The one token of a request. A token in the address is none: addresses are logged.
@@ -112,15 +146,36 @@ fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
 
 /// Lets a request through, or refuses it.
 pub(super) async fn check(State(guard): State<HttpGuard>, request: Request, next: Next) -> Response {
-    if let Some(refusal) = guard.refusal(request.headers()) {
-        return refusal;
+    let token = match guard.admit(request.headers()) {
+        Ok(token) => token,
+        Err(refusal) => return *refusal,
+    };
+    let session = request.headers().get(SESSION).map(|session| session.to_str().unwrap_or_default().to_owned());
+    if let (Some(session), Some(token)) = (&session, &token)
+        && !guard.is_opener(session, token)
+    {
+        return (StatusCode::NOT_FOUND, "There is no such session.\n").into_response();
     }
-    let begins = !request.headers().contains_key(SESSION);
-    if begins && guard.sessions.sessions.read().await.len() >= MOST_SESSIONS {
+    if session.is_none() && guard.sessions.sessions.read().await.len() >= MOST_SESSIONS {
         let text = format!("{MOST_SESSIONS} sessions are open: end one of them, or wait until one is idle for long enough.\n");
         return (StatusCode::SERVICE_UNAVAILABLE, text).into_response();
     }
-    next.run(request).await
+    let Some(token) = token else { return next.run(request).await };
+    // A call that runs ends with the token that it came with.
+    let Some(response) = token.revoked.run_until_cancelled(next.run(request)).await else { return unauthorized() };
+    if let Some(opened) = response.headers().get(SESSION).and_then(|opened| opened.to_str().ok()).filter(|_| session.is_none()) {
+        guard.note_opener(opened, &token).await;
+    }
+    until_revoked(response, token.revoked)
+}
+
+/// A stream ends with its token.
+fn until_revoked(response: Response, revoked: CancellationToken) -> Response {
+    let is_stream = response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+    if !is_stream {
+        return response;
+    }
+    response.map(|body| Body::from_stream(body.into_data_stream().take_until(revoked.cancelled_owned())))
 }
 
 #[cfg(test)]
@@ -134,13 +189,13 @@ mod tests {
         for value in values {
             headers.append(header::AUTHORIZATION, HeaderValue::from_str(value).unwrap());
         }
-        guard.refusal(&headers).map_or(200, |response| response.status().as_u16())
+        guard.admit(&headers).map_or_else(|response| response.status().as_u16(), |_| 200)
     }
 
     #[test]
     fn only_the_whole_token_passes() {
         let token = AccessToken::parse("0123456789abcdef0123456789abcdef").unwrap();
-        let guard = || HttpGuard::new(Some(token.clone()), Arc::default());
+        let guard = || HttpGuard::new(Some(TokenGate::fixed(&token)), Arc::default());
         let right = format!("Bearer {}", token.reveal());
         for (values, expected) in [
             (&[right.as_str()][..], 200),
@@ -160,7 +215,7 @@ mod tests {
     #[test]
     fn guesses_are_limited_and_lock_nobody_out() {
         let token = AccessToken::random().unwrap();
-        let guard = HttpGuard::new(Some(token.clone()), Arc::default());
+        let guard = HttpGuard::new(Some(TokenGate::fixed(&token)), Arc::default());
         let guesses: Vec<u16> = (0..=MOST_FAILURES).map(|_| status(&guard, &["Bearer x"])).collect();
         assert_eq!((guesses[0], guesses[guesses.len() - 1]), (401, 429));
         assert_eq!(status(&guard, &[&format!("Bearer {}", token.reveal())]), 200);
