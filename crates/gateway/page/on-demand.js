@@ -10,4 +10,7 @@ export const openPalette = call('./elements/palette.js', 'openPalette');
 export const openUndo = call('./elements/undo.js', 'openUndo');
 export const welcome = call('./elements/welcome.js', 'welcome');
 export const chatPanel = call('./elements/chat-panel.js', 'chatPanel');
+export const openOutput = call('./elements/full-output.js', 'openOutput');
+export const accessMenu = call('./elements/access.js', 'accessMenu');
+export const openReview = call('./elements/server-review.js', 'openReview');
 export const openChange = call('./elements/change.js', 'openChange');

@@ -82,6 +82,8 @@ pub(crate) struct CallView {
     pub(crate) result: Option<String>,
     pub(crate) result_html: Option<String>,
     pub(crate) result_cut: bool,
+    /// The file with the whole of an output that was cut, for `GET /api/spills`.
+    pub(crate) spill: Option<String>,
     pub(crate) diff_html: Option<String>,
     pub(crate) added: Option<u64>,
     pub(crate) removed: Option<u64>,

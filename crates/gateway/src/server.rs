@@ -19,7 +19,6 @@ use crate::auth::{FailureLimit, GuardState, Lifetime, NewToken, Scope, Scopes, T
 use crate::backend::GatewayBackend;
 use crate::connections::{PageRequests, limits};
 use crate::error::ApiError;
-use crate::invocations::Invocations;
 use crate::routes::router;
 use crate::sessions::SessionHost;
 use crate::tls::{SecureListener, TlsFiles};
@@ -113,7 +112,8 @@ impl Gateway {
         let (url, stop): (Arc<str>, _) = (format!("{scheme}://{name}").into(), CancellationToken::new());
         let sessions = SessionHost::new(Arc::clone(&backend), approvals.clone(), stop.clone());
         let link = format!("{url}/#token={link}");
-        let app = App { backend, guard: Arc::new(guard), approvals, sessions, invocations: Arc::new(Invocations::default()), url, stop };
+        let (guard, invocations, answers) = (Arc::new(guard), Arc::default(), Arc::default());
+        let app = App { backend, guard, approvals, sessions, invocations, answers, url, stop };
         Ok(Self { listener, tls, app, link, program_token: program.secret, notice })
     }
 

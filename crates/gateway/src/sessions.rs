@@ -1,5 +1,6 @@
 //! Sessions that run in the server: they continue without a page, and every page sees the same.
 
+mod access;
 mod actor;
 mod live;
 mod stored;

@@ -3,6 +3,7 @@
 import { fill, h, setText } from '../dom.js';
 import { dayName } from '../format.js';
 import { report, toast } from '../notices.js';
+import { PLACES } from '../places.js';
 import { href, onRoute, route } from '../router.js';
 import { sessionLook } from '../states.js';
 import { store } from '../store.js';
@@ -11,20 +12,6 @@ import { openMenu } from './menu.js';
 import { openPalette } from '../on-demand.js';
 import { sessionMenu } from './session-actions.js';
 
-export const PLACES = [
-  ['chat', 'Chat', 'c'],
-  ['inbox', 'Inbox', 'i'],
-  ['tools', 'Tools', 't'],
-  ['agents', 'Agents', 'a'],
-  ['history', 'History', 'h'],
-  ['usage', 'Usage', 'u'],
-  ['changes', 'Changes', ''],
-  ['policy', 'Policy', 'p'],
-  ['automation', 'Automation', ''],
-  ['connections', 'Connections', ''],
-  ['doctor', 'Doctor', 'd'],
-  ['settings', 'Settings', 's'],
-];
 const CONNECTION = { live: ['ok', 'live'], connecting: ['ask', 'reconnecting…'], ended: ['fail', 'signed out'] };
 const SHOWN_SESSIONS = 200;
 

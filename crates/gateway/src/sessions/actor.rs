@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use haft_agent::Steering;
+use haft_contract::Access;
 use haft_contract::ports::{SubAgents, WakeSource};
 use haft_provider::Message;
-use haft_store::{NewSession, SessionRecord};
+use haft_store::{NewSession, SessionOverview, SessionRecord};
 use haft_tui::chat::{ChatBackend, ChatOptions, NamedFiles, Prompt, adopt_chosen_model, close_conversation, open_conversation};
 use haft_tui::conversation::Conversation;
 use serde_json::json;
@@ -35,11 +36,13 @@ const FLUSH: Duration = Duration::from_millis(50);
 
 /// All sessions that run in this server.
 pub(crate) struct SessionHost {
-    backend: Arc<dyn GatewayBackend>,
+    pub(super) backend: Arc<dyn GatewayBackend>,
     approvals: PageApprovals,
     open: Mutex<HashMap<String, OpenSession>>,
-    /// Counts the changes of the settings.
+    /// Counts the changes of the settings by pages.
     settings: AtomicU64,
+    /// The access levels that users chose for sessions.
+    pub(super) access: Mutex<HashMap<String, Access>>,
     stop: CancellationToken,
 }
 
@@ -76,7 +79,7 @@ pub(crate) struct SentMessage {
 
 impl SessionHost {
     pub(crate) fn new(backend: Arc<dyn GatewayBackend>, approvals: PageApprovals, stop: CancellationToken) -> Arc<Self> {
-        Arc::new(Self { backend, approvals, open: Mutex::default(), settings: AtomicU64::default(), stop })
+        Arc::new(Self { backend, approvals, open: Mutex::default(), settings: AtomicU64::default(), access: Mutex::default(), stop })
     }
 
     /// Begins a session.
@@ -133,8 +136,16 @@ impl SessionHost {
 
     /// A session as it is now.
     pub(crate) async fn view(&self, record: &SessionRecord) -> Result<SessionView, ApiError> {
-        let mut view = session_view(&*self.backend.sessions(), record).await?;
-        let Some(session) = self.sessions().get(&record.id).cloned() else { return Ok(view) };
+        let store = self.backend.sessions();
+        let (usage, sub_agent) = (store.session_usage(&record.id).await?, store.sub_agent(&record.id).await?);
+        Ok(self.view_of(SessionOverview { record: record.clone(), usage, sub_agent }))
+    }
+
+    /// The same, where the store was asked already.
+    pub(crate) fn view_of(&self, overview: SessionOverview) -> SessionView {
+        let mut view = session_view(overview);
+        view.access = self.chosen_access(&view.id).map(|level| level.as_str().to_owned());
+        let Some(session) = self.sessions().get(&view.id).cloned() else { return view };
         let live = session.live.live();
         view.state = match (live.base, live.waiting) {
             (None, _) => SessionState::Idle,
@@ -145,8 +156,14 @@ impl SessionHost {
         view.last_line = live.last_line.clone().or(view.last_line);
         drop(live);
         let control = session.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        (view.access, view.context_window) = (control.access.clone(), control.window);
-        Ok(view)
+        view.access = view.access.or_else(|| control.access.clone());
+        view.context_window = control.window;
+        view
+    }
+
+    /// How many sessions are open.
+    pub(crate) fn open_count(&self) -> usize {
+        self.sessions().len()
     }
 
     /// Whether a turn of it runs.
@@ -318,6 +335,23 @@ impl SessionActor {
         conversation.is_some_and(|(_, conversation)| self.settings.load(Ordering::Relaxed) != newest && is_quiet(conversation))
     }
 
+    /// The flags of the conversation, with the access level that the user chose for it.
+    fn options(&self) -> ChatOptions {
+        let access = self.host.chosen_access(&self.record.id);
+        ChatOptions { access, ..ChatOptions::default() }.for_session(&self.record)
+    }
+
+    /// Gives an open conversation the access level that the user chose since.
+    async fn take_access(&self, chat: &mut Arc<dyn ChatBackend>, conversation: &mut Conversation) -> Result<(), ApiError> {
+        let chosen = self.host.chosen_access(&self.record.id);
+        if chosen.is_some_and(|level| level != conversation.runner.session.access()) {
+            let with_level = self.host.backend.chat(&self.options())?;
+            with_level.rewire(conversation).await?;
+            *chat = with_level;
+        }
+        Ok(())
+    }
+
     async fn prepare(
         &self,
         text: &str,
@@ -326,13 +360,13 @@ impl SessionActor {
     ) -> Result<(Message, String, u64), ApiError> {
         if conversation.is_none() {
             self.settings.store(self.host.settings.load(Ordering::Relaxed), Ordering::Relaxed);
-            let options = ChatOptions::default().for_session(&self.record);
-            let chat = self.host.backend.chat(&options)?;
+            let chat = self.host.backend.chat(&self.options())?;
             let record = self.host.backend.sessions().open(&self.record.id).await?;
             let opened = open_conversation(&*chat, model, Some(&record), Arc::new(self.live.clone())).await?;
             *conversation = Some((chat, opened));
         }
         let Some((chat, conversation)) = conversation else { return Err(ApiError::internal("The conversation is not open.")) };
+        self.take_access(chat, conversation).await?;
         adopt_chosen_model(conversation, &**chat).await?;
         let prompt = prompt(&**chat, text).await?;
         let message = chat.message(&prompt, conversation.runner.provider.model()).await?;

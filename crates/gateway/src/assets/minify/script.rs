@@ -140,7 +140,10 @@ impl<'a> ScriptWriter<'a> {
 
     /// Whether a statement could end after what is written.
     fn may_end(&self, before: char) -> bool {
-        is_word(before) || matches!(before, ')' | ']' | '}' | '\'' | '"' | '`' | '/') || self.out.ends_with("++") || self.out.ends_with("--")
+        is_word(before)
+            || matches!(before, ')' | ']' | '}' | '\'' | '"' | '`' | '/')
+            || self.out.ends_with("++")
+            || self.out.ends_with("--")
     }
 
     /// Whether an expression begins here, and no operator.
@@ -190,7 +193,10 @@ mod tests {
             ("const a = 1; // one\n/** two */\nlet b = a / 2;\n", "const a=1;let b=a/2;"),
             ("return /[/ ]\\/ *x/gu.test( y ) / 2", "return/[/ ]\\/ *x/gu.test(y)/2"),
             ("a = b + +c - -d / /x y/.e", "a=b+ +c- -d/ /x y/.e"),
-            ("f('a  // b', \"c \\\" /* \", `d  ${ e ? `f  ${ g }` : { h: 1 } }  i \\` `)", "f('a  // b',\"c \\\" /* \",`d  ${e?`f  ${g}`:{h:1}}  i \\` `)"),
+            (
+                "f('a  // b', \"c \\\" /* \", `d  ${ e ? `f  ${ g }` : { h: 1 } }  i \\` `)",
+                "f('a  // b',\"c \\\" /* \",`d  ${e?`f  ${g}`:{h:1}}  i \\` `)",
+            ),
             ("a\nb\n(c)\n[d]\n`e`\nf++\ng", "a\nb\n(c)\n[d]\n`e`\nf++\ng"),
             ("if (a) {\n  b();\n}\nc();\n", "if(a){b();}\nc();"),
             ("x.\n  then(\n    y,\n    z,\n  )\n  .done", "x.then(y,z).done"),
