@@ -69,6 +69,11 @@ fn events_are_applied_once_and_the_stream_resumes() {
 }
 
 #[test]
+fn api_answers_follow_every_change_and_bad_input_is_bounded() {
+    run("api.test.mjs");
+}
+
+#[test]
 fn flows_of_a_user_show_each_call_and_its_result() {
     run("flows.test.mjs");
 }
