@@ -236,7 +236,10 @@ class Shell extends HTMLElement {
       fill(badge, String(count), h('span.visually-hidden', ' waiting for you'));
     }
     const isHere = asked && route().place === 'chat' && route().id === asked.session;
-    if (asked && !isHere)
+    // A call of the user belongs to no session that is listed: who made it waits for it.
+    const isOwn = asked && !store.sessions.has(asked.session) && !document.hidden && !document.querySelector('dialog[open]');
+    if (isOwn) openApproval(asked.id);
+    else if (asked && !isHere)
       toast(`${asked.agent} waits for your approval: ${asked.tool} ${asked.title ?? ''}`, {
         action: { label: 'Answer…', run: () => openApproval(asked.id) },
       });

@@ -11,11 +11,11 @@ import { control, empty, load, page } from '../elements/page.js';
 export function mount(root, { query }) {
   let text = query.get('text') ?? '';
   let path = query.get('file');
-  const search = h('input', { type: 'search', value: text, placeholder: 'What do you look for?', oninput: typed });
+  const search = h('input', { type: 'search', value: text, placeholder: 'What do you look for?', size: 32, oninput: typed });
   const results = h('div.stack');
   const file = h('section.stack', { 'aria-label': 'Memory file' });
   let timer = 0;
-  fill(page(root, 'Memory'), h('div.filters', control('Search', search)), store.can('admin') && addNote(), results, file);
+  fill(page(root, 'Memory'), h('div.filters', control('Search', search), store.can('admin') && addNote()), results, file);
   const again = load(results, request, draw);
   if (path) show(path);
   return {
@@ -108,7 +108,7 @@ export function mount(root, { query }) {
           'section.box',
           h(
             'div.row',
-            h('span.muted.grow', `Lines ${part.first}–${part.last} · ${writer(part.written_by)}`),
+            h('span.muted.grow', `${part.first === part.last ? `Line ${part.first}` : `Lines ${part.first}–${part.last}`} · ${writer(part.written_by)}`),
             part.written_by.session && h('a', { href: href('chat', part.written_by.session) }, 'Its session'),
             part.written_by.call && h('a', { href: href('history', part.written_by.call) }, 'Its call'),
             mayEdit && forgetButton(`${answer.path}#L${part.first}-L${part.last}`, 'Forget'),
@@ -168,7 +168,7 @@ export function mount(root, { query }) {
   }
 
   function addNote() {
-    const input = h('input.grow', { 'aria-label': 'New note', placeholder: 'Releases are on Fridays' });
+    const input = h('input', { placeholder: 'Releases are on Fridays', size: 32 });
     const add = h(
       'button',
       {
@@ -181,7 +181,7 @@ export function mount(root, { query }) {
       },
       'Remember',
     );
-    return h('div.row', input, add);
+    return [control('New note', input), add];
   }
 }
 
