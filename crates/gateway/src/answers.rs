@@ -50,14 +50,14 @@ impl AnswerCache {
         question: String,
         stamp: Option<AnswerStamp>,
         make: impl Future<Output = Result<T, ApiError>>,
-        is_lasting: impl FnOnce(&T) -> bool,
+        is_stable: impl FnOnce(&T) -> bool,
     ) -> Result<Response, ApiError> {
         if let Some(body) = stamp.and_then(|stamp| self.kept(&question, stamp)) {
             return Ok(json_response(body));
         }
         let made = make.await?;
         let body = Bytes::from(serde_json::to_vec(&made).map_err(|error| ApiError::internal(error.to_string()))?);
-        if let Some(stamp) = stamp.filter(|_| body.len() <= MOST_BYTES && is_lasting(&made)) {
+        if let Some(stamp) = stamp.filter(|_| body.len() <= MOST_BYTES && is_stable(&made)) {
             self.keep(question, stamp, body.clone());
         }
         Ok(json_response(body))

@@ -68,6 +68,8 @@ pub(crate) struct CallView {
     pub(crate) outcome: Option<String>,
     pub(crate) started: Option<String>,
     pub(crate) duration_ms: Option<f64>,
+    /// How much of it was waiting for the user, as far as this server asked.
+    pub(crate) waited_ms: Option<f64>,
     pub(crate) arguments: Value,
     pub(crate) arguments_html: String,
     pub(crate) original_arguments: Option<Value>,

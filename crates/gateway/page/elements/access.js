@@ -9,7 +9,7 @@ import { dialog } from './dialog.js';
 import { openMenu } from './menu.js';
 
 const LEVELS = ['read-only', 'workspace-write', 'full-access'];
-export const MEANINGS = {
+const MEANINGS = {
   'read-only': 'It may read the workspace and change nothing.',
   'workspace-write': 'It may change files in the workspace and run commands in the sandbox.',
   'full-access': 'It may reach all that you can. Your rules still apply.',
@@ -26,7 +26,8 @@ export function accessMenu(anchor, session, now) {
 function choose(session, level, now) {
   if (LEVELS.indexOf(level) < LEVELS.indexOf(now)) return set(session, level, null);
   const raise = h('button.primary', { onclick: () => set(session, level, raise).then((done) => done && box.close()) }, `Raise to ${level}`);
-  const box = dialog(`Raise the access of this session to ${level}?`, [h('p', MEANINGS[level]), h('p.muted', 'It holds for this session, until the server ends.')], [raise]);
+  const words = [h('p', MEANINGS[level]), h('p.muted', 'It holds for this session, until the server ends.')];
+  const box = dialog(`Raise the access of this session to ${level}?`, words, [raise]);
   return undefined;
 }
 

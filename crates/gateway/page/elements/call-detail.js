@@ -33,7 +33,7 @@ function result(call) {
   if (call.result_html) nodes.push(insertRendered(h('div.output.rendered', { tabindex: 0 }), call.result_html));
   else if (call.result) nodes.push(h('div.output', { tabindex: 0 }, call.result));
   else if (!isOpen(call) && !nodes.length) nodes.push(h('p.muted', call.message ?? 'The tool returned nothing.'));
-  if (call.spill) nodes.push(h('div.row', h('button', { onclick: () => openOutput(call) }, 'Full output…'), h('span.muted', 'The model got a part of it.')));
+  if (call.spill) nodes.push(h('div', h('button', { onclick: () => openOutput(call) }, 'Full output…'), ' ', h('small', 'The model got a part.')));
   else if (call.result_cut) nodes.push(h('p.muted', 'The result was cut here.'));
   return nodes;
 }

@@ -102,13 +102,18 @@ export function mount(root, { query }) {
     const lines = answer.text.split('\n');
     const mayEdit = store.can('admin');
     return [
-      h('div.row', h('h2.grow', answer.path), mayEdit && answer.editable && editButton(answer), mayEdit && forgetButton(answer.path, 'Forget the whole file')),
+      h(
+        'div.row',
+        h('h2.grow', answer.path),
+        mayEdit && answer.editable && editButton(answer),
+        mayEdit && forgetButton(answer.path, 'Forget the whole file'),
+      ),
       answer.parts.map((part) =>
         h(
           'section.box',
           h(
             'div.row',
-            h('span.muted.grow', `${part.first === part.last ? `Line ${part.first}` : `Lines ${part.first}–${part.last}`} · ${writer(part.written_by)}`),
+            h('span.muted.grow', `${lineRange(part)} · ${writer(part.written_by)}`),
             part.written_by.session && h('a', { href: href('chat', part.written_by.session) }, 'Its session'),
             part.written_by.call && h('a', { href: href('history', part.written_by.call) }, 'Its call'),
             mayEdit && forgetButton(`${answer.path}#L${part.first}-L${part.last}`, 'Forget'),
@@ -183,6 +188,10 @@ export function mount(root, { query }) {
     );
     return [control('New note', input), add];
   }
+}
+
+function lineRange({ first, last }) {
+  return first === last ? `Line ${first}` : `Lines ${first}–${last}`;
 }
 
 function writer({ author, agent, tainted, edited_since: edited }) {

@@ -26,6 +26,8 @@ const HOSTILE_NAMES = {
   '<img src=x onerror=window.hacked=1>.txt': 'x',
   'z\u200Bero\u2066.md': 'x',
 };
+/** The name with its hidden character, in one of the two forms in which that is shown. */
+const SHOWN_NAME = /a(⟨U\+202E⟩|\\u\{202e\})gnp\.exe/;
 let browser;
 let server;
 let site;
@@ -169,11 +171,11 @@ describe('attacks', { timeout: 600_000 }, () => {
     await send(page, 'read a\u202Egnp.exe');
     await turnEnd(page);
     const line = await page.evaluate(() => document.querySelector('.call-line').textContent);
-    assert.match(line, /a⟨U\+202E⟩gnp\.exe/);
+    assert.match(line, SHOWN_NAME);
     await visit(page, 'history?tool=read_file');
     await page.until('rows', () => document.querySelectorAll('.history-row:not(.head)').length >= 2);
     const shown = await page.evaluate(() => document.querySelector('haft-list').textContent);
-    assert.deepEqual([/a⟨U\+202E⟩gnp\.exe/.test(shown), /\u202E/.test(shown)], [true, false]);
+    assert.deepEqual([SHOWN_NAME.test(shown), /\u202E/.test(shown)], [true, false]);
     assert.equal(await page.evaluate(() => window.hacked ?? null), null);
   });
 

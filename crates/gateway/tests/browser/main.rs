@@ -89,6 +89,11 @@ fn staged_changes_are_reviewed_path_by_path() {
 }
 
 #[test]
+fn files_access_output_memory_and_two_tabs_work_and_a_killed_server_is_survived() {
+    run("places.test.mjs");
+}
+
+#[test]
 fn browser_as_attacker_reads_and_changes_nothing() {
     run("attacks.test.mjs");
 }

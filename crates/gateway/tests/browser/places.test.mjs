@@ -71,8 +71,7 @@ describe('places', { timeout: 600_000 }, () => {
 
   step('a clock that is an hour off shows the same time to answer', async () => {
     const skewed = await browser.page({ context: page.context });
-    const source = 'const real = Date.now; const shift = 3_600_000; Date.now = () => real() + shift; window.Date = class extends Date { constructor(...v) { if (v.length) super(...v); else super(real() + shift); } static now() { return real() + shift; } };';
-    await skewed.send('Page.addScriptToEvaluateOnNewDocument', { source });
+    await skewed.send('Page.addScriptToEvaluateOnNewDocument', { source: `(${shiftClock})(3_600_000)` });
     await skewed.goto(await page.evaluate(() => location.href));
     await skewed.until('conversation', () => document.querySelector('haft-call') !== null);
     await page.until('idle session', () => !document.querySelector('.place-head [role=status]'));
@@ -87,7 +86,8 @@ describe('places', { timeout: 600_000 }, () => {
   step('the whole of an output that was cut is read page by page', async () => {
     await page.until('idle session', () => !document.querySelector('.place-head [role=status]'));
     const call = await page.evaluate(async () => {
-      const request = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ arguments: { command: 'cat big.txt' } }) };
+      const body = JSON.stringify({ arguments: { command: 'cat big.txt' } });
+      const request = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
       return await (await fetch('/api/tools/exec/invoke', request)).json();
     });
     assert.equal(call.state, 'success', JSON.stringify(call).slice(0, 800));
@@ -168,3 +168,17 @@ describe('restart', { timeout: 600_000 }, () => {
     assert.ok(seen.filter((text) => text.includes('three')).length <= 1, JSON.stringify(seen));
   });
 });
+
+/** Sets the clock of a page ahead. Runs in the page. */
+function shiftClock(shift) {
+  const real = Date.now;
+  window.Date = class extends Date {
+    constructor(...values) {
+      if (values.length) super(...values);
+      else super(real() + shift);
+    }
+    static now() {
+      return real() + shift;
+    }
+  };
+}
