@@ -13,4 +13,5 @@ export const chatPanel = call('./elements/chat-panel.js', 'chatPanel');
 export const openOutput = call('./elements/full-output.js', 'openOutput');
 export const accessMenu = call('./elements/access.js', 'accessMenu');
 export const openReview = call('./elements/server-review.js', 'openReview');
+export const modelMenu = call('./elements/models.js', 'modelMenu');
 export const openChange = call('./elements/change.js', 'openChange');

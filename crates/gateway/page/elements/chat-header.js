@@ -1,7 +1,8 @@
 // The head of a conversation: title, state, agent, model, access, menu.
 
 import { fill, h } from '../dom.js';
-import { accessMenu } from '../on-demand.js';
+import { toast } from '../notices.js';
+import { accessMenu, modelMenu } from '../on-demand.js';
 import { href } from '../router.js';
 import { sessionLook } from '../states.js';
 import { store } from '../store.js';
@@ -11,6 +12,18 @@ import { renameSession } from './session-actions.js';
 export function chatHeader(place) {
   const element = h('header.place-head');
   return { element, update };
+
+  function modelButton(session) {
+    const name = place.nextModel ?? session?.model ?? store.me?.model ?? '';
+    const title = store.me?.model_reason ?? '';
+    if (!store.can('chat')) return h('span.badge', { title }, name);
+    const choose = (chosen) => {
+      place.nextModel = chosen;
+      toast(`The next message goes to ${chosen}.`, {});
+      update();
+    };
+    return h('button', { title, 'aria-haspopup': 'menu', onclick: (event) => modelMenu(event.currentTarget, choose) }, `${name} ▾`);
+  }
 
   function accessButton(session, access) {
     if (!session || !store.can('chat'))
@@ -35,7 +48,7 @@ export function chatHeader(place) {
       ),
       session && state !== 'idle' && h('span', { class: `badge ${kind}`, role: 'status' }, `${icon} ${word}`),
       h('a.button', { href: href('agents', agent), title: 'The agent of this session: choose its tools' }, `agent: ${agent}`),
-      h('span.badge', { title: store.me?.model_reason ?? '' }, session?.model ?? store.me?.model ?? ''),
+      modelButton(session),
       access && accessButton(session, access),
       session &&
         h(

@@ -17,12 +17,12 @@ use crate::body::Body;
 const MOST_RESULTS: usize = 50;
 
 #[derive(Debug, Deserialize)]
-pub(super) struct MemoryQuery {
+pub(super) struct NotesQuery {
     text: Option<String>,
     limit: Option<usize>,
 }
 
-pub(super) async fn list(State(app): State<App>, token: SignedIn, Query(query): Query<MemoryQuery>) -> Answer<Value> {
+pub(super) async fn list(State(app): State<App>, token: SignedIn, Query(query): Query<NotesQuery>) -> Answer<Value> {
     token.need(Scope::View)?;
     let request = match query.text.as_deref().filter(|text| !text.trim().is_empty()) {
         Some(text) => MemoryRequest::Search(text, query.limit.unwrap_or(20).clamp(1, MOST_RESULTS)),
