@@ -2,11 +2,12 @@
 
 mod access;
 mod actor;
+mod host;
 mod live;
 mod stored;
 mod view;
 mod watcher;
 
-pub(crate) use self::actor::{SentMessage, SessionHost};
+pub(crate) use self::host::{SentMessage, SessionHost};
 pub(crate) use self::stored::stored_items;
 pub(crate) use self::view::{session_view, usage_view};

@@ -7,7 +7,7 @@ use haft_contract::Access;
 use haft_store::SessionRecord;
 use haft_tui::chat::ChatOptions;
 
-use super::actor::SessionHost;
+use super::host::SessionHost;
 use crate::auth::{Scope, SignedIn};
 use crate::error::ApiError;
 
