@@ -44,6 +44,7 @@ pub(super) async fn approve(
 ) -> Answer<Value> {
     token.need(Scope::Admin)?;
     let approved = app.backend.server(&name, ServerRequest::Approve(&request.fingerprint)).await?;
+    app.sessions.use_new_settings();
     app.changed("tools");
     Ok(Json(approved))
 }

@@ -39,7 +39,9 @@ pub(super) async fn answer(backend: &ServeBackend, name: &str, request: ServerRe
                 return Err(Failure::failed("conflict", message).help("look at them again"));
             }
             server.approve().map_err(|failure| Failure::failed("execution_error", failure.to_string()))?;
-            Ok(json!({ "server": mcp::list::row(&wire, name), "approved": waiting.len() }))
+            // Every session has a server of its own, which reads what is approved when it is made.
+            backend.reload();
+            Ok(json!({ "server": mcp::list::row(&backend.wire_of(None)?, name), "approved": waiting.len() }))
         }
     }
 }
