@@ -32,8 +32,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("plugins", &["contract", "text"]),
     ("compat", &["contract", "text"]),
     ("testkit", &["contract", "text"]),
-    ("mcp", &["contract", "engine", "pattern", "text"]),
-    ("gateway", &["agent", "contract", "engine", "provider", "store", "text", "tui"]),
+    ("listen", &[]),
+    ("mcp", &["contract", "engine", "listen", "pattern", "text"]),
+    ("gateway", &["agent", "contract", "engine", "listen", "provider", "store", "text", "tui"]),
     ("tui", &["agent", "contract", "engine", "patch", "policy", "provider", "redact", "store", "text"]),
     (
         "cli",

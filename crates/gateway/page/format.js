@@ -45,8 +45,14 @@ export function plural(count, one, many = `${one}s`) {
 }
 
 const TIME = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const SECONDS = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 const DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+
+/** With seconds, for spans of a few minutes. */
+export function seconds(value) {
+  return SECONDS.format(new Date(value));
+}
 
 export function time(value) {
   return value ? TIME.format(new Date(value)) : '';

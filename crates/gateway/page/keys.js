@@ -1,9 +1,10 @@
 // Keys of the whole page. None of them works while the user types.
 
 import { openHelp, openPalette } from './on-demand.js';
+import { PLACES } from './places.js';
 import { go } from './router.js';
 
-const PLACES = { c: 'chat', i: 'inbox', t: 'tools', a: 'agents', h: 'history', u: 'usage', d: 'doctor', s: 'settings', p: 'policy' };
+const BY_KEY = new Map(PLACES.map(([name, , key]) => [key, name]));
 let prefix = 0;
 
 export function listenToKeys(shell) {
@@ -33,9 +34,9 @@ function chord(event) {
 }
 
 function plain(event) {
-  if (prefix && performance.now() - prefix < 1500 && PLACES[event.key]) {
+  if (prefix && performance.now() - prefix < 1500 && BY_KEY.has(event.key)) {
     prefix = 0;
-    go(PLACES[event.key]);
+    go(BY_KEY.get(event.key));
     return true;
   }
   prefix = event.key === 'g' ? performance.now() : 0;

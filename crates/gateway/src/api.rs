@@ -68,6 +68,8 @@ pub(crate) struct CallView {
     pub(crate) outcome: Option<String>,
     pub(crate) started: Option<String>,
     pub(crate) duration_ms: Option<f64>,
+    /// How much of it was waiting for the user, as far as this server asked.
+    pub(crate) waited_ms: Option<f64>,
     pub(crate) arguments: Value,
     pub(crate) arguments_html: String,
     pub(crate) original_arguments: Option<Value>,
@@ -82,6 +84,8 @@ pub(crate) struct CallView {
     pub(crate) result: Option<String>,
     pub(crate) result_html: Option<String>,
     pub(crate) result_cut: bool,
+    /// The file with the whole of an output that was cut, for `GET /api/spills`.
+    pub(crate) spill: Option<String>,
     pub(crate) diff_html: Option<String>,
     pub(crate) added: Option<u64>,
     pub(crate) removed: Option<u64>,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
+use crate::answers::{AnswerCache, AnswerStamp};
 use crate::approvals::PageApprovals;
 use crate::auth::GuardState;
 use crate::backend::GatewayBackend;
@@ -18,12 +19,24 @@ pub(crate) struct App {
     pub(crate) approvals: PageApprovals,
     pub(crate) sessions: Arc<SessionHost>,
     pub(crate) invocations: Arc<Invocations>,
+    pub(crate) answers: Arc<AnswerCache>,
     /// The address of the page.
     pub(crate) url: Arc<str>,
     pub(crate) stop: CancellationToken,
 }
 
 impl App {
+    /// What answers from the configuration and the tools depend on.
+    pub(crate) fn configuration_stamp(&self) -> Option<AnswerStamp> {
+        Some(AnswerStamp::of(&self.backend.versions()))
+    }
+
+    /// What answers about sessions depend on: the store, and what the server holds of running turns, whose every change is an event.
+    pub(crate) fn session_stamp(&self) -> Option<AnswerStamp> {
+        let revision = self.backend.sessions().revision()?;
+        Some(AnswerStamp::of(&(revision, self.approvals.hub.newest(), self.sessions.open_count())))
+    }
+
     /// Tells every page that something which it may show has changed.
     pub(crate) fn changed(&self, what: &str) {
         self.approvals.hub.send("changed", None, &serde_json::json!({ "what": what }));

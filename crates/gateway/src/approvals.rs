@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use haft_contract::BoxFuture;
 use haft_contract::ports::{ApprovalAnswer, ApprovalRequest, Approver};
@@ -25,9 +25,16 @@ pub struct PageApprovals {
     pub(crate) hub: EventHub,
     broker: ApprovalBroker,
     asked: Arc<Mutex<HashMap<String, AskedQuestion>>>,
+    waits: Arc<Mutex<WaitTimes>>,
     workspace: PathBuf,
     rules_file: Option<PathBuf>,
 }
+
+/// Calls whose waiting is remembered.
+const MOST_WAITS: usize = 10_000;
+
+/// How long calls waited for the user, by session and call.
+type WaitTimes = HashMap<(String, String), Duration>;
 
 /// An open question.
 #[derive(Debug)]
@@ -40,7 +47,7 @@ struct AskedQuestion {
 impl PageApprovals {
     /// Paths are shown relative to this folder; rules are saved in this file.
     pub fn new(workspace: PathBuf, rules_file: Option<PathBuf>) -> Self {
-        Self { hub: EventHub::default(), broker: ApprovalBroker::new(), asked: Arc::default(), workspace, rules_file }
+        Self { hub: EventHub::default(), broker: ApprovalBroker::new(), asked: Arc::default(), waits: Arc::default(), workspace, rules_file }
     }
 
     /// Asks on the page, and at the terminal if there is one.
@@ -58,6 +65,11 @@ impl PageApprovals {
     pub(crate) fn of_call(&self, session: &str, call_id: &str) -> Option<String> {
         let mut pending = self.broker.pending().into_iter();
         pending.find(|request| *request.call.session == *session && *request.call.id == *call_id).map(|request| request.id)
+    }
+
+    /// How long a call waited for the user, as far as this server asked.
+    pub(crate) fn waited(&self, session: &str, call_id: &str) -> Option<Duration> {
+        self.waits().get(&(session.to_owned(), call_id.to_owned())).copied()
     }
 
     /// Answers a question for a page.
@@ -110,6 +122,19 @@ impl PageApprovals {
             asked: asked.and_then(timestamp),
             expires: asked.zip(request.time_limit).and_then(|(asked, limit)| timestamp(asked + limit)),
         }
+    }
+
+    /// A command may ask several times while it runs.
+    fn add_wait(&self, call: (String, String), waited: Duration) {
+        let mut waits = self.waits();
+        if waits.len() >= MOST_WAITS && !waits.contains_key(&call) {
+            waits.clear();
+        }
+        *waits.entry(call).or_default() += waited;
+    }
+
+    fn waits(&self) -> MutexGuard<'_, WaitTimes> {
+        self.waits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     // Entries come and go whole, so the map is consistent after a panic elsewhere.
@@ -170,19 +195,23 @@ struct OpenEvents<'a> {
     page: &'a PageApprovals,
     id: String,
     session: String,
+    call_id: String,
+    since: Instant,
     answer: &'static str,
     by: String,
 }
 
 impl<'a> OpenEvents<'a> {
     fn new(page: &'a PageApprovals, request: &ApprovalRequest) -> Self {
-        Self { page, id: request.id.clone(), session: request.call.session.to_string(), answer: "none", by: "nobody".into() }
+        let (session, call_id) = (request.call.session.to_string(), request.call.id.clone());
+        Self { page, id: request.id.clone(), session, call_id, since: Instant::now(), answer: "none", by: "nobody".into() }
     }
 }
 
 impl Drop for OpenEvents<'_> {
     fn drop(&mut self) {
         self.page.asked().remove(&self.id);
+        self.page.add_wait((self.session.clone(), self.call_id.clone()), self.since.elapsed());
         let data = json!({ "id": self.id, "session": self.session, "answer": self.answer, "by": self.by });
         self.page.hub.send("approval_closed", Some(&self.session), &data);
     }

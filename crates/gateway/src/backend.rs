@@ -1,5 +1,6 @@
 //! What the gateway needs of the program that it is part of.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use haft_contract::BoxFuture;
@@ -47,6 +48,10 @@ pub trait GatewayBackend: Send + Sync {
     fn calls(&self) -> Arc<dyn CallLog>;
     /// The configuration of a conversation.
     fn chat(&self, options: &ChatOptions) -> Result<Arc<dyn ChatBackend>, Failure>;
+    /// The folder that the server works in.
+    fn workspace(&self) -> PathBuf;
+    /// What answers about the configuration and the tools are made from.
+    fn versions(&self) -> BackendVersions;
     /// Facts about the server for `GET /api/me`.
     fn about(&self) -> BoxFuture<'_, Result<Value, Failure>>;
     /// Every tool, with whether the agent is offered it.
@@ -89,10 +94,69 @@ pub trait GatewayBackend: Send + Sync {
     fn jobs(&self) -> BoxFuture<'_, Result<Value, Failure>>;
     /// Ends a background job.
     fn kill_job<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<(), Failure>>;
+    /// The notes that agents remember.
+    fn memory<'a>(&'a self, request: MemoryRequest<'a>) -> BoxFuture<'a, Result<Value, Failure>>;
+    /// A part of the whole of an output that was cut, from this byte on.
+    fn spill<'a>(&'a self, path: &'a str, offset: u64) -> BoxFuture<'a, Result<Value, Failure>>;
+    /// Starts an MCP server and shows what it offers, or approves that.
+    fn server<'a>(&'a self, name: &'a str, request: ServerRequest<'a>) -> BoxFuture<'a, Result<Value, Failure>>;
     /// MCP servers and providers.
     fn connections(&self) -> BoxFuture<'_, Result<Value, Failure>>;
     /// The budget, as far as it is set, in dollars.
     fn budget(&self) -> Value;
+}
+
+/// Counters that grow with each change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct BackendVersions {
+    /// Of the configuration, also when another program changed its files.
+    pub config: u64,
+    /// Of the registered tools.
+    pub tools: u64,
+}
+
+impl BackendVersions {
+    /// Of the configuration, and of the tools.
+    pub fn new(config: u64, tools: u64) -> Self {
+        Self { config, tools }
+    }
+}
+
+/// A request about memory. Changes are calls of the file tools, which are recorded and can be undone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemoryRequest<'a> {
+    /// All files.
+    List,
+    /// What fits these words, at most so many.
+    Search(&'a str, usize),
+    /// One file with who wrote each part.
+    Show(&'a str),
+    /// Adds a note to a file.
+    Add {
+        /// The note.
+        text: &'a str,
+        /// The file.
+        file: &'a str,
+    },
+    /// Replaces the text of a file.
+    Write {
+        /// The file.
+        file: &'a str,
+        /// Its text.
+        text: &'a str,
+    },
+    /// Removes lines, or a whole file: `MEMORY.md#L3-L5`.
+    Forget(&'a str),
+}
+
+/// A request about an MCP server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerRequest<'a> {
+    /// Start it, and show its tools that wait for the user.
+    Review,
+    /// Approve the tools with this fingerprint, which a review gave.
+    Approve(&'a str),
 }
 
 /// Whether a change is written.

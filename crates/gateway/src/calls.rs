@@ -73,6 +73,7 @@ impl CallView {
         self.result = Some(shown.to_owned());
         self.result_html = Some(result_html(text));
         self.result_cut = is_cut;
+        self.spill = spill_of(text);
     }
 
     /// A success of which only the text is kept.
@@ -173,6 +174,12 @@ fn state_of(kind: &str) -> CallState {
     }
 }
 
+/// The path of the spill that a cut output names. What a tool printed may look the same: the server opens spills alone.
+fn spill_of(text: &str) -> Option<String> {
+    let named = text.rmatch_indices("is in '").filter_map(|(at, before)| text[at + before.len()..].split_once('\''));
+    named.map(|(path, _)| path).find(|path| path.starts_with('/') && path.contains("/spills/") && !path.contains('\n')).map(str::to_owned)
+}
+
 /// Effects as text, those that weigh most first.
 pub(crate) fn effect_views(recorded: &Value, workspace: &Path) -> Vec<EffectView> {
     let mut views: Vec<EffectView> = effects::all(recorded)
@@ -223,6 +230,23 @@ mod tests {
         assert_eq!(svg.images.len(), 1);
         let denied = ended(Err(ToolError::new(ErrorKind::PermissionDenied, "no\nmore")));
         assert_eq!((denied.state, denied.outcome.as_deref()), (CallState::Denied, Some("no")));
+    }
+
+    #[test]
+    fn cut_output_names_its_spill() {
+        for (text, expected) in [
+            (
+                "a\n\n(… 78 KB left out. All of it is in '/d/spills/s/1.txt': read_file with offset=9 continues …)\n\nz",
+                Some("/d/spills/s/1.txt"),
+            ),
+            ("it is in '/d/spills/a.txt' and all is in '/d/spills/b.txt'", Some("/d/spills/b.txt")),
+            ("is in 'spills/x'", None),
+            ("is in '/etc/passwd'", None),
+            ("is in '/d/spills/\n'", None),
+            ("is in '/d/spills/", None),
+        ] {
+            assert_eq!(spill_of(text).as_deref(), expected, "{text}");
+        }
     }
 
     #[test]

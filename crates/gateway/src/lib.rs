@@ -3,6 +3,7 @@
 //! Sessions run in the server ([`Gateway::serve`]) on the same agent loop as `haft chat`, and continue without a page. Every change is an event
 //! of one stream that any number of pages read. `docs/GATEWAY.md` describes the API.
 
+mod answers;
 mod api;
 mod app;
 mod approvals;
@@ -25,7 +26,8 @@ mod tls;
 
 pub use self::approvals::PageApprovals;
 pub use self::backend::{
-    AgentChange, ChangeDecision, ChangeRequest, GatewayBackend, KeyEdit, LaterChanges, QuarantineRequest, Saving, ToolRequest, UndoRequest,
+    AgentChange, BackendVersions, ChangeDecision, ChangeRequest, GatewayBackend, KeyEdit, LaterChanges, MemoryRequest, QuarantineRequest,
+    Saving, ServerRequest, ToolRequest, UndoRequest,
 };
 pub use self::server::{Gateway, GatewayError, GatewayOptions};
 pub use self::tls::TlsFiles;

@@ -4,8 +4,11 @@ mod access;
 mod agents;
 mod approvals;
 mod changes;
+mod connections;
 mod events;
+mod files;
 mod history;
+mod memory;
 mod sessions;
 mod system;
 mod tools;
@@ -51,7 +54,7 @@ fn of_access() -> Router<App> {
 fn of_sessions() -> Router<App> {
     Router::new()
         .route("/sessions", get(sessions::list).post(sessions::create))
-        .route("/sessions/{id}", get(sessions::one).patch(sessions::rename).delete(sessions::remove))
+        .route("/sessions/{id}", get(sessions::one).patch(sessions::change).delete(sessions::remove))
         .route("/sessions/{id}/items", get(sessions::items))
         .route("/sessions/{id}/messages", post(sessions::send))
         .route("/sessions/{id}/messages/last", delete(sessions::take_back))
@@ -93,7 +96,13 @@ fn of_system() -> Router<App> {
         .route("/doctor", get(system::doctor))
         .route("/policy", get(system::policy))
         .route("/policy/simulate", post(system::simulate))
-        .route("/connections", get(system::connections))
+        .route("/connections", get(connections::list))
+        .route("/connections/{server}/review", post(connections::review))
+        .route("/connections/{server}/approve", post(connections::approve))
+        .route("/memory", get(memory::list).post(memory::add).delete(memory::forget))
+        .route("/memory/file", get(memory::file).put(memory::write))
+        .route("/files", get(files::complete))
+        .route("/spills", get(files::spill))
         .route("/render", post(system::render))
         .route("/openapi.json", get(system::openapi))
 }
@@ -105,11 +114,14 @@ pub(crate) fn bodies(generator: &mut schemars::SchemaGenerator) {
     add::<agents::AgentRequest>(generator);
     add::<approvals::AnswerRequest>(generator);
     add::<changes::DecideRequest>(generator);
+    add::<connections::ApproveRequest>(generator);
     add::<history::UndoBody>(generator);
+    add::<memory::MemoryFileRequest>(generator);
+    add::<memory::NoteRequest>(generator);
     add::<sessions::CreateRequest>(generator);
     add::<sessions::ForkRequest>(generator);
     add::<sessions::MessageRequest>(generator);
-    add::<sessions::RenameRequest>(generator);
+    add::<sessions::SessionRequest>(generator);
     add::<system::RenderRequest>(generator);
     add::<system::RestoreRequest>(generator);
     add::<system::SettingsRequest>(generator);

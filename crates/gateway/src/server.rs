@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use axum::Router;
 use axum::extract::connect_info::Connected;
 use axum::serve::{IncomingStream, Listener};
+use haft_listen::BoundedListener;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
@@ -16,9 +17,8 @@ use crate::app::App;
 use crate::approvals::PageApprovals;
 use crate::auth::{FailureLimit, GuardState, Lifetime, NewToken, Scope, Scopes, TokenBook, TokenFile};
 use crate::backend::GatewayBackend;
-use crate::connections::{BoundedListener, OpenRequests};
+use crate::connections::{PageRequests, limits};
 use crate::error::ApiError;
-use crate::invocations::Invocations;
 use crate::routes::router;
 use crate::sessions::SessionHost;
 use crate::tls::{SecureListener, TlsFiles};
@@ -112,7 +112,8 @@ impl Gateway {
         let (url, stop): (Arc<str>, _) = (format!("{scheme}://{name}").into(), CancellationToken::new());
         let sessions = SessionHost::new(Arc::clone(&backend), approvals.clone(), stop.clone());
         let link = format!("{url}/#token={link}");
-        let app = App { backend, guard: Arc::new(guard), approvals, sessions, invocations: Arc::new(Invocations::default()), url, stop };
+        let (guard, invocations, answers) = (Arc::new(guard), Arc::default(), Arc::default());
+        let app = App { backend, guard, approvals, sessions, invocations, answers, url, stop };
         Ok(Self { listener, tls, app, link, program_token: program.secret, notice })
     }
 
@@ -141,7 +142,7 @@ impl Gateway {
         let Self { listener, tls, app, .. } = self;
         let stopped = app.stop.clone();
         let (sessions, service) = (Arc::clone(&app.sessions), router(app));
-        let listener = BoundedListener::new(listener);
+        let listener = BoundedListener::new(listener, limits());
         let serving = async {
             match tls {
                 Some(acceptor) => answer(SecureListener::new(listener, acceptor), service, &stopped).await,
@@ -168,9 +169,9 @@ impl Gateway {
 async fn answer<L>(listener: L, service: Router, stopped: &CancellationToken) -> std::io::Result<()>
 where
     L: Listener<Addr = SocketAddr>,
-    OpenRequests: for<'a> Connected<IncomingStream<'a, L>>,
+    PageRequests: for<'a> Connected<IncomingStream<'a, L>>,
 {
-    let service = service.into_make_service_with_connect_info::<OpenRequests>();
+    let service = service.into_make_service_with_connect_info::<PageRequests>();
     axum::serve(listener, service).with_graceful_shutdown(stopped.clone().cancelled_owned()).await
 }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use axum::extract::connect_info::Connected;
 use axum::serve::{IncomingStream, Listener};
+use haft_listen::{BoundedListener, HttpConnection, OpenRequests};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 use tokio_rustls::rustls::ServerConfig;
@@ -19,7 +20,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::server::TlsStream;
 use tokio_rustls::{Accept, TlsAcceptor};
 
-use crate::connections::{BoundedListener, OpenRequests, PageConnection};
+use crate::connections::PageRequests;
 
 /// How long a client may take to agree on the keys.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -75,7 +76,7 @@ impl Listener for SecureListener {
 
     async fn accept(&mut self) -> (SecureConnection, SocketAddr) {
         let (connection, address) = self.listener.accept().await;
-        let requests = connection.requests.clone();
+        let requests = connection.requests().clone();
         let handshake = Handshake { accept: self.acceptor.accept(connection), deadline: Box::pin(tokio::time::sleep(HANDSHAKE)) };
         (SecureConnection { requests, state: SecureState::Begun(Box::new(handshake)) }, address)
     }
@@ -93,23 +94,23 @@ pub(crate) struct SecureConnection {
 
 enum SecureState {
     Begun(Box<Handshake>),
-    Open(Box<TlsStream<PageConnection>>),
+    Open(Box<TlsStream<HttpConnection>>),
 }
 
-impl Connected<IncomingStream<'_, SecureListener>> for OpenRequests {
+impl Connected<IncomingStream<'_, SecureListener>> for PageRequests {
     fn connect_info(stream: IncomingStream<'_, SecureListener>) -> Self {
-        stream.io().requests.clone()
+        Self(stream.io().requests.clone())
     }
 }
 
 struct Handshake {
-    accept: Accept<PageConnection>,
+    accept: Accept<HttpConnection>,
     deadline: Pin<Box<Sleep>>,
 }
 
 impl SecureConnection {
     /// The encrypted stream, when the keys are agreed on.
-    fn poll_open(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Pin<&mut TlsStream<PageConnection>>>> {
+    fn poll_open(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Pin<&mut TlsStream<HttpConnection>>>> {
         if let SecureState::Begun(handshake) = &mut self.state {
             match Pin::new(&mut handshake.accept).poll(cx) {
                 Poll::Ready(stream) => self.state = SecureState::Open(Box::new(stream?)),

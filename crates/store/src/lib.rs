@@ -19,6 +19,6 @@ pub use blobs::{BlobId, BlobWriter, Blobs};
 pub use call_log::{CallFilter, CallLog, CallRecord, CallStatus, PreImageRecord};
 pub use error::StoreError;
 pub use session_store::{
-    MessageRecord, NewMessage, NewSession, ReplacedMessage, SessionClaim, SessionFilter, SessionOwner, SessionRecord, SessionStore,
-    StoredTaint, TodoVersion, UsageRecord, UsageSum, new_uuid,
+    MessageRecord, NewMessage, NewSession, ReplacedMessage, SessionClaim, SessionFilter, SessionOverview, SessionOwner, SessionRecord,
+    SessionStore, StoreRevision, StoredTaint, TodoVersion, UsageRecord, UsageSum, new_uuid,
 };

@@ -1,6 +1,7 @@
 //! Sessions: their messages, their owners, and their token usage.
 
 mod claim;
+mod overview;
 mod taint;
 mod todos;
 mod usage;
@@ -13,6 +14,7 @@ use haft_contract::ports::SubAgentStatus;
 use uuid::{NoContext, Timestamp, Uuid};
 
 pub use self::claim::{SessionClaim, SessionOwner};
+pub use self::overview::{SessionOverview, StoreRevision};
 pub use self::taint::StoredTaint;
 pub(crate) use self::todos::MAX_VERSIONS;
 pub use self::todos::TodoVersion;
@@ -174,6 +176,14 @@ pub trait SessionStore: Send + Sync {
     fn open<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<SessionRecord, StoreError>>;
     /// Sessions, the one updated last first.
     fn list(&self, filter: SessionFilter) -> BoxFuture<'_, Result<Vec<SessionRecord>, StoreError>>;
+    /// The same with what each used, and the sub-agent that it is of.
+    fn overviews(&self, filter: SessionFilter) -> BoxFuture<'_, Result<Vec<SessionOverview>, StoreError>> {
+        Box::pin(overview::one_by_one(self, filter))
+    }
+    /// Differs after every change of the store, also by another process; `None` if that is not known.
+    fn revision(&self) -> Option<StoreRevision> {
+        None
+    }
     /// Gives a session a title, or takes it away.
     fn rename<'a>(&'a self, session: &'a str, title: Option<&'a str>) -> BoxFuture<'a, Result<(), StoreError>>;
     /// Sets the model.

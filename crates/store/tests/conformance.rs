@@ -78,6 +78,7 @@ session_store_cases! {
     a_new_session_has_an_id_of_its_own
     an_id_is_taken_once
     sessions_are_listed_by_their_last_message
+    overview_has_what_each_session_used_and_its_sub_agent
     filters_narrow_the_list_of_sessions
     a_session_is_found_by_any_id_that_is_unique
     an_id_that_fits_no_session_is_missing

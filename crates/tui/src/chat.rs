@@ -41,6 +41,7 @@ use self::commands::NextStep;
 use self::editor::{InputEvent, Interruption};
 use self::input::ChatInput;
 pub use self::lifecycle::{adopt_chosen_model, close_conversation, open_conversation};
+pub use self::mention::matching_files;
 use self::session_choice::{SessionChoice, choose_session};
 use self::slash::ChatLine;
 use crate::failure::{Exit, Failure};

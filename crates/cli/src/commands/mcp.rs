@@ -51,7 +51,7 @@ fn servers(common: &Common, command: &ServersCommand, output: &Output) -> Result
 }
 
 /// The server of this name, in any spelling.
-fn find(wire: &Wire, written: &str) -> Result<Arc<McpServer>, Failure> {
+pub(crate) fn find(wire: &Wire, written: &str) -> Result<Arc<McpServer>, Failure> {
     let name = server_name(written).unwrap_or_else(|_| written.to_owned());
     wire.mcp.find(&name).cloned().ok_or_else(|| {
         let known: Vec<&str> = wire.mcp.all().iter().map(|server| server.settings().name.as_str()).collect();

@@ -1,13 +1,14 @@
 //! `haft memory`: adds, searches, lists, removes, checks and explains notes.
 
-mod change;
+pub(crate) mod change;
 mod check;
-mod why;
+pub(crate) mod why;
 
 use std::sync::Arc;
 
 use haft_contract::ports::{Host, MemoryAnswer, MemoryAuthor, MemoryHit, MemoryIndex, MemoryQuery, MemoryScope, MemoryWriter};
 use haft_contract::{Location, PlanContext, ToolError};
+use haft_memory::IndexedNote;
 use haft_text::{display, numbers};
 use haft_tui::time::local_time;
 use serde_json::{Value, json};
@@ -64,13 +65,18 @@ fn failed(error: ToolError) -> Failure {
     Failure::failed(error.kind().as_str(), error.message().trim_end_matches('.').to_owned())
 }
 
-async fn search(wire: &Wire, query: &str, limit: usize, output: &Output) -> Result<Exit, Failure> {
+/// What fits a question.
+pub(crate) async fn find(wire: &Wire, query: &str, limit: usize) -> Result<MemoryAnswer, Failure> {
     if query.trim().is_empty() {
         return Err(Failure::usage("the query is empty").help("say what to look for: haft memory search \"release day\""));
     }
     let files = MemoryFiles::open(wire)?;
     let query = MemoryQuery { query: query.to_owned(), max_results: limit, min_score: 0.0 };
-    let answer = wire.memory().search(query, files.scope()).await.map_err(failed)?;
+    wire.memory().search(query, files.scope()).await.map_err(failed)
+}
+
+async fn search(wire: &Wire, query: &str, limit: usize, output: &Output) -> Result<Exit, Failure> {
+    let answer = find(wire, query, limit).await?;
     for warning in answer.fallback.iter().chain(&answer.warnings) {
         warn(warning.trim_end_matches('.'));
     }
@@ -81,7 +87,7 @@ async fn search(wire: &Wire, query: &str, limit: usize, output: &Output) -> Resu
     output.show(|| answer_json(&answer), || page(&answer.hits))
 }
 
-fn answer_json(answer: &MemoryAnswer) -> Value {
+pub(crate) fn answer_json(answer: &MemoryAnswer) -> Value {
     let results: Vec<Value> = answer
         .hits
         .iter()
@@ -133,9 +139,14 @@ fn writer_json(writer: &MemoryWriter) -> Value {
     })
 }
 
-async fn list(wire: &Wire, output: &Output) -> Result<Exit, Failure> {
+/// All files of memory, and what the user should know about them.
+pub(crate) async fn notes(wire: &Wire) -> Result<(Vec<IndexedNote>, Vec<String>), Failure> {
     let files = MemoryFiles::open(wire)?;
-    let (notes, warnings) = wire.memory().notes(files.host.files(), &files.roots).await.map_err(failed)?;
+    wire.memory().notes(files.host.files(), &files.roots).await.map_err(failed)
+}
+
+async fn list(wire: &Wire, output: &Output) -> Result<Exit, Failure> {
+    let (notes, warnings) = notes(wire).await?;
     for warning in &warnings {
         warn(warning.trim_end_matches('.'));
     }

@@ -3,8 +3,12 @@
 mod agents;
 mod backend;
 mod changes;
+mod config_files;
 mod machine;
+mod memory;
+mod servers;
 mod settings;
+mod spills;
 mod tools;
 mod undo;
 

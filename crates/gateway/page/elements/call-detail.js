@@ -4,7 +4,7 @@ import { api } from '../api.js';
 import { fill, h, insertRendered } from '../dom.js';
 import { fullTime } from '../format.js';
 import { copy, toast } from '../notices.js';
-import { openUndo } from '../on-demand.js';
+import { openOutput, openUndo } from '../on-demand.js';
 import { href } from '../router.js';
 import { isOpen } from '../states.js';
 import { store } from '../store.js';
@@ -33,7 +33,8 @@ function result(call) {
   if (call.result_html) nodes.push(insertRendered(h('div.output.rendered', { tabindex: 0 }), call.result_html));
   else if (call.result) nodes.push(h('div.output', { tabindex: 0 }, call.result));
   else if (!isOpen(call) && !nodes.length) nodes.push(h('p.muted', call.message ?? 'The tool returned nothing.'));
-  if (call.result_cut) nodes.push(h('p.muted', 'The result was cut here. The agent can page through the whole of it.'));
+  if (call.spill) nodes.push(h('div', h('button', { onclick: () => openOutput(call) }, 'Full output…'), ' ', h('small', 'The model got a part.')));
+  else if (call.result_cut) nodes.push(h('p.muted', 'The result was cut here.'));
   return nodes;
 }
 
@@ -67,7 +68,7 @@ function actions(call) {
         'Undo…',
       ),
     call.record && h('a.button', { href: href('history', call.record) }, 'In the history'),
-    call.started && h('span.muted', { title: call.record ?? '' }, fullTime(call.started)),
+    call.started && h('small', { title: call.record ?? '' }, fullTime(call.started)),
   );
 }
 

@@ -1,21 +1,36 @@
 // The head of a conversation: title, state, agent, model, access, menu.
 
 import { fill, h } from '../dom.js';
+import { toast } from '../notices.js';
+import { accessMenu, modelMenu } from '../on-demand.js';
 import { href } from '../router.js';
 import { sessionLook } from '../states.js';
 import { store } from '../store.js';
 import { openMenu } from './menu.js';
 import { renameSession } from './session-actions.js';
 
-const MEANINGS = {
-  'read-only': 'It may read the workspace and change nothing.',
-  'workspace-write': 'It may change files in the workspace and run commands in the sandbox.',
-  'full-access': 'It may reach all that you can. Your rules still apply.',
-};
-
 export function chatHeader(place) {
   const element = h('header.place-head');
   return { element, update };
+
+  function modelButton(session) {
+    const name = place.nextModel ?? session?.model ?? store.me?.model ?? '';
+    const title = store.me?.model_reason ?? '';
+    if (!store.can('chat')) return h('span.badge', { title }, name);
+    const choose = (chosen) => {
+      place.nextModel = chosen;
+      toast(`The next message goes to ${chosen}.`, {});
+      update();
+    };
+    return h('button', { title, 'aria-haspopup': 'menu', onclick: (event) => modelMenu(event.currentTarget, choose) }, `${name} ▾`);
+  }
+
+  function accessButton(session, access) {
+    if (!session || !store.can('chat'))
+      return h('a.button', { href: href('settings', null, { text: 'access' }), title: 'Where this comes from' }, `access: ${access}`);
+    const open = (event) => accessMenu(event.currentTarget, session, access);
+    return h('button', { title: 'What this session may reach: lower or raise it', 'aria-haspopup': 'menu', onclick: open }, `access: ${access} ▾`);
+  }
 
   function update() {
     const { session } = place;
@@ -33,13 +48,8 @@ export function chatHeader(place) {
       ),
       session && state !== 'idle' && h('span', { class: `badge ${kind}`, role: 'status' }, `${icon} ${word}`),
       h('a.button', { href: href('agents', agent), title: 'The agent of this session: choose its tools' }, `agent: ${agent}`),
-      h('span.badge', { title: store.me?.model_reason ?? '' }, session?.model ?? store.me?.model ?? ''),
-      access &&
-        h(
-          'a.button',
-          { href: href('settings', null, { text: 'access' }), title: `${MEANINGS[access] ?? ''} The settings say where this comes from.` },
-          `access: ${access}`,
-        ),
+      modelButton(session),
+      access && accessButton(session, access),
       session &&
         h(
           'button',

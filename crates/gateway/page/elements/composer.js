@@ -1,10 +1,12 @@
 // Where the user writes. Enter sends, Shift-Enter is a new line, drafts survive a reload.
 
 import { api } from '../api.js';
-import { fill, h } from '../dom.js';
+import { fill, h, visibleText } from '../dom.js';
 import { money, plural, tokens } from '../format.js';
 import { act, report } from '../notices.js';
 import { store } from '../store.js';
+
+const MOST_FILES = 12;
 
 export class Composer extends HTMLElement {
   /** `send(text)` starts or continues a turn; `commands` are the slash commands. */
@@ -22,7 +24,7 @@ export class Composer extends HTMLElement {
     this.text = h('textarea', {
       rows: 1,
       'aria-label': 'Message',
-      placeholder: mayChat ? 'Message…  (/ for commands)' : 'This page may only watch: its token lacks the scope “chat”.',
+      placeholder: mayChat ? 'Message…  (@ for files, / for commands)' : 'This page may only watch: its token lacks the scope “chat”.',
       disabled: !mayChat,
       onkeydown: (event) => this.#key(event),
       oninput: () => this.#typed(),
@@ -70,7 +72,8 @@ export class Composer extends HTMLElement {
     const { usage, context_tokens: used, context_window: window } = session;
     const share = used && window ? `${Math.round((100 * used) / window)} % of ${tokens(window)}` : null;
     const cost =
-      usage &&
+      usage?.requests > 0 &&
+      usage.input_tokens + usage.output_tokens > 0 &&
       (usage.cost === null || usage.cost === undefined ? `${tokens(usage.input_tokens + usage.output_tokens)} tokens` : money(usage.cost));
     const parts = [session.model, share, cost, callCount ? plural(callCount, 'call') : null];
     fill(
@@ -133,9 +136,20 @@ export class Composer extends HTMLElement {
     if (slash) {
       const found = this.commands.filter((command) => command.name.startsWith(slash[1]));
       this.#offer(found.map((command) => ({ label: `/${command.name}`, about: command.about, text: `/${command.name} `, from: 0 })));
-    } else {
-      this.#offer([]);
+      return;
     }
+    const mention = /(?:^|\s)@(\S*)$/.exec(before);
+    if (mention) this.#suggestFiles(mention[1]);
+    else this.#offer([]);
+  }
+
+  /** Files of the workspace; an answer that comes after more was typed is of no use. */
+  async #suggestFiles(typed) {
+    const before = this.text.value;
+    const { files } = await api.get('/api/files', { text: typed }).catch(() => ({ files: [] }));
+    if (this.text.value !== before) return;
+    const from = this.text.selectionStart - typed.length - 1;
+    this.#offer(files.slice(0, MOST_FILES).map((path) => ({ label: visibleText(path), about: '', text: `@${path} `, from })));
   }
 
   #offer(entries) {

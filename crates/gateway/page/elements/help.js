@@ -1,8 +1,10 @@
 // The list of keys.
 
 import { h } from '../dom.js';
+import { PLACES } from '../places.js';
 import { dialog } from './dialog.js';
 
+const KEYED = PLACES.filter(([, , key]) => key);
 const KEYS = [
   ['?', 'this list'],
   ['Ctrl-K', 'find a place, session, tool or setting'],
@@ -12,7 +14,7 @@ const KEYS = [
   ['Ctrl-Enter', 'run the tool of the form'],
   ['Esc', 'stop the turn, close a dialog or the panel'],
   ['↑', 'in an empty message: take back the queued one'],
-  ['g then c i t a h u d s p', 'go to Chat, Inbox, Tools, Agents, History, Usage, Doctor, Settings, Policy'],
+  [`g then ${KEYED.map(([, , key]) => key).join(' ')}`, `go to ${KEYED.map(([, label]) => label).join(', ')}`],
   ['j k', 'next, previous card'],
   ['Enter', 'on a card: open or close it'],
   ['u', 'undo the focused call'],

@@ -2,9 +2,9 @@
 
 import { api } from '../api.js';
 import { fill, h } from '../dom.js';
+import { PLACES } from '../places.js';
 import { href } from '../router.js';
 import { store } from '../store.js';
-import { PLACES } from './shell.js';
 
 const MOST = 30;
 let tools = null;

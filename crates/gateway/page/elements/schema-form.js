@@ -250,5 +250,6 @@ export class SchemaForm {
 }
 
 function bounds({ minimum, maximum }) {
-  return minimum === undefined && maximum === undefined ? '' : `${minimum ?? '…'} to ${maximum ?? '…'}.`;
+  if (minimum === undefined) return maximum === undefined ? '' : `At most ${maximum}.`;
+  return maximum === undefined ? `At least ${minimum}.` : `${minimum} to ${maximum}.`;
 }

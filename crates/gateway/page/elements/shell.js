@@ -3,6 +3,7 @@
 import { fill, h, setText } from '../dom.js';
 import { dayName } from '../format.js';
 import { report, toast } from '../notices.js';
+import { PLACES } from '../places.js';
 import { href, onRoute, route } from '../router.js';
 import { sessionLook } from '../states.js';
 import { store } from '../store.js';
@@ -11,20 +12,6 @@ import { openMenu } from './menu.js';
 import { openPalette } from '../on-demand.js';
 import { sessionMenu } from './session-actions.js';
 
-export const PLACES = [
-  ['chat', 'Chat', 'c'],
-  ['inbox', 'Inbox', 'i'],
-  ['tools', 'Tools', 't'],
-  ['agents', 'Agents', 'a'],
-  ['history', 'History', 'h'],
-  ['usage', 'Usage', 'u'],
-  ['changes', 'Changes', ''],
-  ['policy', 'Policy', 'p'],
-  ['automation', 'Automation', ''],
-  ['connections', 'Connections', ''],
-  ['doctor', 'Doctor', 'd'],
-  ['settings', 'Settings', 's'],
-];
 const CONNECTION = { live: ['ok', 'live'], connecting: ['ask', 'reconnecting…'], ended: ['fail', 'signed out'] };
 const SHOWN_SESSIONS = 200;
 
@@ -249,7 +236,10 @@ class Shell extends HTMLElement {
       fill(badge, String(count), h('span.visually-hidden', ' waiting for you'));
     }
     const isHere = asked && route().place === 'chat' && route().id === asked.session;
-    if (asked && !isHere)
+    // A call of the user belongs to no session that is listed: who made it waits for it.
+    const isOwn = asked && !store.sessions.has(asked.session) && !document.hidden && !document.querySelector('dialog[open]');
+    if (isOwn) openApproval(asked.id);
+    else if (asked && !isHere)
       toast(`${asked.agent} waits for your approval: ${asked.tool} ${asked.title ?? ''}`, {
         action: { label: 'Answer…', run: () => openApproval(asked.id) },
       });

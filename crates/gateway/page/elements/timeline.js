@@ -1,7 +1,7 @@
 // Calls over time: a lane for each session, a bar as long as the call took, shape and colour by its state.
 
 import { fill, h, svg } from '../dom.js';
-import { duration, fullTime, time } from '../format.js';
+import { duration, fullTime, seconds, time } from '../format.js';
 import { callLook } from '../states.js';
 import { store } from '../store.js';
 
@@ -72,7 +72,7 @@ export function timeline(calls, { zoom, open }) {
     return svg(
       'text',
       { x: x(at), y: height - 4, 'text-anchor': at === from ? 'start' : at === from + span ? 'end' : 'middle' },
-      span > 86_400_000 ? fullTime(at).replace(/,? \d\d?:.*/, '') : time(at),
+      span > 86_400_000 ? fullTime(at).replace(/,? \d\d?:.*/, '') : span < 300_000 ? seconds(at) : time(at),
     );
   }
 

@@ -128,7 +128,10 @@ const DRAW = {
     const hasFailed = item.error || !['done', 'cancelled'].includes(item.reason);
     element.className = `virtual-row message ${hasFailed ? 'error' : 'notice'}`;
     const cached = item.cached_tokens ? ` (${tokens(item.cached_tokens)} cached)` : '';
-    const figures = `↑ ${tokens(item.input_tokens)}${cached} ↓ ${tokens(item.output_tokens)} tokens · ${money(item.cost)} · ${plural(item.calls ?? 0, 'call')} · ${duration(item.duration_ms)}`;
+    // The demo model counts nothing, and a price of nothing is not unknown.
+    const isCounted = item.input_tokens || item.output_tokens;
+    const used = isCounted && `↑ ${tokens(item.input_tokens)}${cached} ↓ ${tokens(item.output_tokens)} tokens · ${money(item.cost)}`;
+    const figures = [used, plural(item.calls ?? 0, 'call'), duration(item.duration_ms)].filter(Boolean).join(' · ');
     fill(
       element,
       hasFailed && h('div.bubble', { role: 'alert' }, h('span.state.fail', `✗ ${REASONS[item.reason] ?? item.reason} `), item.error ?? ''),

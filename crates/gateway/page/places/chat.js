@@ -3,7 +3,7 @@
 import { api } from '../api.js';
 import { fill, h } from '../dom.js';
 import { announce, report } from '../notices.js';
-import { chatPanel, welcome } from '../on-demand.js';
+import { chatPanel, modelMenu, welcome } from '../on-demand.js';
 import { go, href } from '../router.js';
 import { store } from '../store.js';
 import { isApprovalOpen, openApproval } from '../elements/approval.js';
@@ -61,9 +61,21 @@ class ChatPlace {
     },
     messageMenu: (item) => [
       { label: 'Copy', run: () => navigator.clipboard.writeText(item.text).catch(report) },
-      store.can('chat') && item.number !== undefined && { label: 'Edit and resend (forks)', run: () => this.#editAndResend(item) },
+      store.can('chat') && Number.isInteger(item.number) && { label: 'Edit and resend (forks)', run: () => this.#editAndResend(item) },
+      store.can('chat') &&
+        Number.isInteger(item.number) && {
+          label: 'Retry with another model… (forks)',
+          run: () => modelMenu(document.activeElement, (model) => this.#retry(item, model)),
+        },
     ],
   };
+
+  async #retry(item, model) {
+    const fork = await forkSession(this.id, item.number);
+    if (!fork) return;
+    await api.post(api.session(fork.id, '/messages'), { text: item.text, model }).catch(report);
+    go('chat', fork.id);
+  }
 
   async #editAndResend(item) {
     const fork = await forkSession(this.id, item.number);
@@ -178,7 +190,8 @@ class ChatPlace {
 
   async #send(text) {
     if (this.id) {
-      await api.post(api.session(this.id, '/messages'), { text });
+      await api.post(api.session(this.id, '/messages'), { text, model: this.nextModel });
+      this.nextModel = undefined;
       setTimeout(() => this.#askNext(), 300);
       return;
     }
@@ -186,7 +199,7 @@ class ChatPlace {
     store.putSession(session);
     // Loaded before the turn begins, so that each of its events is seen.
     await store.transcript(session.id);
-    await api.post(api.session(session.id, '/messages'), { text });
+    await api.post(api.session(session.id, '/messages'), { text, model: this.nextModel });
     localStorage.removeItem('haft.draft.new');
     go('chat', session.id);
   }

@@ -2,8 +2,9 @@
 
 import { api } from '../api.js';
 import { fill, h } from '../dom.js';
-import { ago } from '../format.js';
+import { ago, plural } from '../format.js';
 import { act, copy } from '../notices.js';
+import { openReview } from '../on-demand.js';
 import { href } from '../router.js';
 import { store } from '../store.js';
 import { empty, load, page, table } from '../elements/page.js';
@@ -26,13 +27,14 @@ export function mount(root) {
   const connections = h('div.stack');
   const tokens = h('section.box');
   fill(body, connections, tokens);
-  load(connections, () => api.get('/api/connections'), draw);
+  const reload = load(connections, () => api.get('/api/connections'), draw);
   const again = load(
     tokens,
     () => (store.can('admin') ? api.get('/api/tokens') : []),
     (list) => tokenList(list, () => again()),
   );
-  return { unmount: store.on('changed:tokens', () => again()) };
+  const stops = [store.on('changed:tokens', () => again()), store.on('changed:tools', () => reload())];
+  return { unmount: () => stops.forEach((stop) => stop()) };
 }
 
 function draw({ servers, models }) {
@@ -58,12 +60,8 @@ function draw({ servers, models }) {
               ),
               h('code', server.what),
               h('small', server.tools?.length ? `Tools: ${server.tools.join(', ')}` : 'No tools.'),
-              server.waiting > 0 &&
-                h(
-                  'p.call-error.ask',
-                  `! ${server.waiting} tools are hidden until you approve them: `,
-                  h('code', `haft mcp approve ${server.server}`),
-                ),
+              server.waiting > 0 && h('p.call-error.ask', `! ${plural(server.waiting, 'tool')} hidden until you approve.`),
+              store.can('admin') && !['off', 'not trusted'].includes(server.state) && reviewButton(server.server),
             ),
           ),
         ),
@@ -75,6 +73,11 @@ function draw({ servers, models }) {
         )
       : h('p.muted', 'Only the demo model answers. Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY and start the server again.'),
   ];
+}
+
+function reviewButton(name) {
+  const button = h('button', { onclick: () => act(button, () => openReview(name)) }, 'Start and review its tools…');
+  return h('div', button);
 }
 
 function tokenList(list, again) {

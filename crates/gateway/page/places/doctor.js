@@ -35,7 +35,7 @@ function line(check) {
   return h(
     'section',
     { class: `box ${check.status === 'error' ? 'fail' : ''}` },
-    h('div.row', badge(checkLook(check.status)), h('strong', check.check), h('span.grow', check.message)),
+    h('div.check-line', badge(checkLook(check.status)), h('strong', check.check), h('span', check.message)),
     check.fix && h('div.to-change', h('pre.fix', check.fix), h('button', { onclick: () => copy(check.fix) }, 'Copy')),
   );
 }

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::limiter::FailureLimit;
 use super::tokens::{TokenBook, TokenUse, missing};
 use super::{Scope, Scopes};
-use crate::connections::OpenRequests;
+use crate::connections::PageRequests;
 use crate::error::ApiError;
 
 /// Scripts and styles are files of ours; nothing is inline, and no other site may frame the page.
@@ -68,7 +68,7 @@ pub(crate) fn cookie_name(port: u16) -> String {
 
 /// Lets a request through, or refuses it.
 pub(crate) async fn check(State(guard): State<Arc<GuardState>>, mut request: Request, next: Next) -> Response {
-    let _answering = request.extensions().get::<ConnectInfo<OpenRequests>>().map(|ConnectInfo(requests)| requests.begin());
+    let _answering = request.extensions().get::<ConnectInfo<PageRequests>>().map(|ConnectInfo(requests)| requests.begin());
     let mut response = match guard.admit(&mut request) {
         Ok(()) => next.run(request).await,
         Err(error) => error.into_response(),

@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
+use axum::response::Response;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -11,16 +12,19 @@ use crate::app::App;
 use crate::auth::{Scope, SignedIn};
 use crate::backend::{AgentChange, Saving};
 use crate::body::Body;
+use crate::error::ApiError;
 use crate::render;
 
-pub(super) async fn list(State(app): State<App>, token: SignedIn) -> Answer<Value> {
+pub(super) async fn list(State(app): State<App>, token: SignedIn) -> Result<Response, ApiError> {
     token.need(Scope::View)?;
-    Ok(Json(json!({ "agents": app.backend.agents()? })))
+    let make = async { Ok(json!({ "agents": app.backend.agents()? })) };
+    app.answers.answer("agents".into(), app.configuration_stamp(), make).await
 }
 
-pub(super) async fn one(State(app): State<App>, token: SignedIn, Path(name): Path<String>) -> Answer<Value> {
+pub(super) async fn one(State(app): State<App>, token: SignedIn, Path(name): Path<String>) -> Result<Response, ApiError> {
     token.need(Scope::View)?;
-    Ok(Json(app.backend.agent(&name)?))
+    let make = async { Ok(app.backend.agent(&name)?) };
+    app.answers.answer(format!("agent {name}"), app.configuration_stamp(), make).await
 }
 
 /// Which tools are switched on and off. Tools that are not named stay as they are.

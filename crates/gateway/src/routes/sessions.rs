@@ -3,6 +3,8 @@
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
+use axum::response::Response;
+use haft_contract::Access;
 use haft_store::{SessionFilter, StoreError};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -34,23 +36,25 @@ pub(super) struct ListQuery {
     sub_agents: bool,
 }
 
-pub(super) async fn list(State(app): State<App>, token: SignedIn, Query(query): Query<ListQuery>) -> Answer<Value> {
+pub(super) async fn list(State(app): State<App>, token: SignedIn, Query(query): Query<ListQuery>) -> Result<Response, ApiError> {
     token.need(Scope::View)?;
+    let (question, stamp) = (format!("sessions {query:?}"), app.session_stamp());
+    app.answers.answer(question, stamp, list_anew(&app, query)).await
+}
+
+async fn list_anew(app: &App, query: ListQuery) -> Result<Value, ApiError> {
     let seq = app.approvals.hub.newest();
     let is_everywhere = query.workspace.as_deref() == Some("all");
-    let here = || app.backend.chat(&haft_tui::chat::ChatOptions::default()).map(|chat| chat.workspace().to_owned());
     let filter = SessionFilter {
-        workspace: if is_everywhere { None } else { Some(here()?) },
+        workspace: if is_everywhere { None } else { Some(app.backend.workspace()) },
         title: query.text.filter(|text| !text.is_empty()),
         with_sub_agents: query.sub_agents,
         limit: Some(query.limit.unwrap_or(50).min(MOST_SESSIONS)),
         ..SessionFilter::default()
     };
-    let mut views = Vec::new();
-    for record in app.backend.sessions().list(filter).await? {
-        views.push(app.sessions.view(&record).await?);
-    }
-    Ok(Json(json!({ "sessions": views, "seq": seq })))
+    let overviews = app.backend.sessions().overviews(filter).await?;
+    let views: Vec<SessionView> = overviews.into_iter().map(|overview| app.sessions.view_of(overview)).collect();
+    Ok(json!({ "sessions": views, "seq": seq }))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -79,27 +83,39 @@ fn title(text: &str) -> Result<&str, ApiError> {
     Ok(text)
 }
 
-pub(super) async fn one(State(app): State<App>, token: SignedIn, Path(id): Path<String>) -> Answer<SessionView> {
+pub(super) async fn one(State(app): State<App>, token: SignedIn, Path(id): Path<String>) -> Result<Response, ApiError> {
     token.need(Scope::View)?;
-    let record = app.backend.sessions().open(&id).await?;
-    Ok(Json(app.sessions.view(&record).await?))
+    let make = async {
+        let record = app.backend.sessions().open(&id).await?;
+        app.sessions.view(&record).await
+    };
+    app.answers.answer(format!("session {id}"), app.session_stamp(), make).await
 }
 
+/// What is given changes, the rest stays.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct RenameRequest {
-    title: String,
+pub(crate) struct SessionRequest {
+    title: Option<String>,
+    /// `read-only`, `workspace-write` or `full-access`, until the server ends.
+    access: Option<String>,
 }
 
-pub(super) async fn rename(
+pub(super) async fn change(
     State(app): State<App>,
     token: SignedIn,
     Path(id): Path<String>,
-    Body(request): Body<RenameRequest>,
+    Body(request): Body<SessionRequest>,
 ) -> Answer<SessionView> {
     token.need(Scope::Chat)?;
     let sessions = app.backend.sessions();
     let record = sessions.open(&id).await?;
-    sessions.rename(&record.id, Some(title(&request.title)?)).await?;
+    if let Some(level) = &request.access {
+        let level: Access = level.parse().map_err(ApiError::bad_request)?;
+        app.sessions.set_access(&record, level, &token)?;
+    }
+    if let Some(text) = &request.title {
+        sessions.rename(&record.id, Some(title(text)?)).await?;
+    }
     app.sessions.announce(&record.id).await;
     Ok(Json(app.sessions.view(&sessions.open(&record.id).await?).await?))
 }

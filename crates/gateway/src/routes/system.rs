@@ -1,28 +1,36 @@
-//! Jobs, quarantine, settings, doctor, policy, connections.
+//! Jobs, quarantine, settings, doctor, policy.
 
 use axum::Json;
 use axum::extract::{Path, Query, State};
+use axum::response::Response;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Answer;
+use crate::answers::AnswerStamp;
 use crate::app::App;
 use crate::auth::{Scope, SignedIn};
 use crate::backend::{KeyEdit, LaterChanges, QuarantineRequest, Saving};
 use crate::body::Body;
+use crate::error::ApiError;
 use crate::{openapi, render};
 
 /// Past calls that a simulation looks at, at most.
 const MOST_SIMULATED: usize = 10_000;
 
-pub(super) async fn jobs(State(app): State<App>, token: SignedIn) -> Answer<Value> {
+pub(super) async fn jobs(State(app): State<App>, token: SignedIn) -> Result<Response, ApiError> {
     token.need(Scope::View)?;
-    let mut jobs = app.backend.jobs().await?;
-    for job in jobs.as_array_mut().into_iter().flatten() {
-        job["tail_html"] = json!(render::ansi(job["tail"].as_str().unwrap_or_default()));
-    }
-    Ok(Json(json!({ "jobs": jobs })))
+    let make = async {
+        let mut jobs = app.backend.jobs().await?;
+        for job in jobs.as_array_mut().into_iter().flatten() {
+            job["tail_html"] = json!(render::ansi(job["tail"].as_str().unwrap_or_default()));
+        }
+        Ok(json!({ "jobs": jobs }))
+    };
+    // The store has every job, and what has ended prints no more.
+    let has_ended = |answer: &Value| answer["jobs"].as_array().is_none_or(|jobs| jobs.iter().all(|job| job["state"] == "ended"));
+    app.answers.answer_if("jobs".into(), app.session_stamp(), make, has_ended).await
 }
 
 pub(super) async fn kill(State(app): State<App>, token: SignedIn, Path(id): Path<String>) -> Answer<Value> {
@@ -71,9 +79,9 @@ pub(super) async fn drop_quarantined(State(app): State<App>, token: SignedIn, Pa
     Ok(Json(removed))
 }
 
-pub(super) async fn settings(State(app): State<App>, token: SignedIn) -> Answer<Value> {
+pub(super) async fn settings(State(app): State<App>, token: SignedIn) -> Result<Response, ApiError> {
     token.need(Scope::View)?;
-    Ok(Json(app.backend.settings()?))
+    app.answers.answer("settings".into(), app.configuration_stamp(), async { Ok(app.backend.settings()?) }).await
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -110,9 +118,10 @@ pub(super) struct PolicyQuery {
     agent: Option<String>,
 }
 
-pub(super) async fn policy(State(app): State<App>, token: SignedIn, Query(query): Query<PolicyQuery>) -> Answer<Value> {
+pub(super) async fn policy(State(app): State<App>, token: SignedIn, Query(query): Query<PolicyQuery>) -> Result<Response, ApiError> {
     token.need(Scope::View)?;
-    Ok(Json(app.backend.policy(query.agent.as_deref()).await?))
+    let make = async { Ok(app.backend.policy(query.agent.as_deref()).await?) };
+    app.answers.answer(format!("policy {:?}", query.agent), app.configuration_stamp(), make).await
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -126,11 +135,6 @@ pub(super) async fn simulate(State(app): State<App>, token: SignedIn, Body(reque
     token.need(Scope::View)?;
     let calls = request.calls.unwrap_or(1_000).min(MOST_SIMULATED);
     Ok(Json(app.backend.simulate(&request.config, calls).await?))
-}
-
-pub(super) async fn connections(State(app): State<App>, token: SignedIn) -> Answer<Value> {
-    token.need(Scope::View)?;
-    Ok(Json(app.backend.connections().await?))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -164,7 +168,7 @@ pub(super) async fn render(token: SignedIn, Body(request): Body<RenderRequest>) 
     Ok(Json(json!({ "html": html })))
 }
 
-pub(super) async fn openapi(token: SignedIn) -> Answer<Value> {
+pub(super) async fn openapi(State(app): State<App>, token: SignedIn) -> Result<Response, ApiError> {
     token.need(Scope::View)?;
-    Ok(Json(openapi::document()))
+    app.answers.answer("openapi".into(), Some(AnswerStamp::of(&())), async { Ok(openapi::document()) }).await
 }

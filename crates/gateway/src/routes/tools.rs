@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
+use axum::response::Response;
 use haft_contract::ToolResult;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -23,13 +24,17 @@ pub(super) struct ToolQuery {
     provider: Option<String>,
 }
 
-pub(super) async fn list(State(app): State<App>, token: SignedIn, Query(query): Query<ToolQuery>) -> Answer<Value> {
+pub(super) async fn list(State(app): State<App>, token: SignedIn, Query(query): Query<ToolQuery>) -> Result<Response, ApiError> {
     token.need(Scope::View)?;
-    let mut tools = app.backend.tools(query.agent.as_deref())?;
-    for tool in tools.as_array_mut().into_iter().flatten() {
-        mark(tool);
-    }
-    Ok(Json(serde_json::json!({ "tools": tools })))
+    let (question, stamp) = (format!("tools {:?}", query.agent), app.configuration_stamp());
+    let make = async {
+        let mut tools = app.backend.tools(query.agent.as_deref())?;
+        for tool in tools.as_array_mut().into_iter().flatten() {
+            mark(tool);
+        }
+        Ok(serde_json::json!({ "tools": tools }))
+    };
+    app.answers.answer(question, stamp, make).await
 }
 
 /// Adds whether a request may call it.
@@ -76,8 +81,7 @@ pub(super) async fn explain(
     let mut request = ToolRequest::new(name, body.agent);
     request.arguments = body.arguments;
     let mut explanation = app.backend.explain(&request).await?;
-    let chat = app.backend.chat(&haft_tui::chat::ChatOptions::default())?;
-    explanation["effects"] = serde_json::json!(crate::calls::effect_views(&explanation["effects"], chat.workspace()));
+    explanation["effects"] = serde_json::json!(crate::calls::effect_views(&explanation["effects"], &app.backend.workspace()));
     Ok(Json(explanation))
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::{Query, State};
-use haft_store::{CallFilter, CallRecord, CallStatus, SessionFilter};
+use haft_store::{CallFilter, CallRecord, CallStatus, SessionFilter, SessionOverview};
 use jiff::ToSpan;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -54,8 +54,8 @@ async fn by_day(app: &App, count: i64) -> Result<Vec<Value>, ApiError> {
 async fn by_session(app: &App) -> Result<Vec<Value>, ApiError> {
     let store = app.backend.sessions();
     let mut ranked = Vec::new();
-    for record in store.list(SessionFilter { limit: Some(MOST_SESSIONS), with_sub_agents: true, ..SessionFilter::default() }).await? {
-        let usage = store.session_usage(&record.id).await?;
+    let filter = SessionFilter { limit: Some(MOST_SESSIONS), with_sub_agents: true, ..SessionFilter::default() };
+    for SessionOverview { record, usage, .. } in store.overviews(filter).await? {
         if usage.requests > 0 {
             ranked.push((usage.cost_micros, usage.input + usage.output, record, usage));
         }

@@ -1,6 +1,6 @@
 //! A session as the page shows it.
 
-use haft_store::{SessionRecord, SessionStore, StoreError, UsageSum};
+use haft_store::{SessionOverview, UsageSum};
 use haft_tui::sessions::whole_cost;
 
 use super::live::dollars;
@@ -8,14 +8,13 @@ use crate::api::{SessionState, SessionView, UsageView};
 use crate::time::timestamp;
 
 /// What the store knows of a session.
-pub(crate) async fn session_view(store: &dyn SessionStore, record: &SessionRecord) -> Result<SessionView, StoreError> {
-    let usage = store.session_usage(&record.id).await?;
-    let status = store.sub_agent(&record.id).await?;
-    Ok(SessionView {
-        id: record.id.clone(),
-        title: record.title.clone(),
-        agent: record.agent.clone(),
-        model: record.model.clone(),
+pub(crate) fn session_view(overview: SessionOverview) -> SessionView {
+    let SessionOverview { record, usage, sub_agent: status } = overview;
+    SessionView {
+        id: record.id,
+        title: record.title,
+        agent: record.agent,
+        model: record.model,
         workspace: record.workspace.to_string_lossy().into_owned(),
         access: None,
         state: SessionState::Idle,
@@ -23,13 +22,13 @@ pub(crate) async fn session_view(store: &dyn SessionStore, record: &SessionRecor
         updated: timestamp(record.updated),
         messages: record.messages,
         parent: status.as_ref().map(|status| status.parent.clone()),
-        fork_of: record.parent.as_ref().map(|(parent, _)| parent.clone()),
+        fork_of: record.parent.map(|(parent, _)| parent),
         sub_agent: status.as_ref().map(|status| status.label.clone()),
         last_line: status.and_then(|status| status.answer).and_then(|answer| answer.lines().last().map(str::to_owned)),
         usage: usage_view(&usage),
         context_tokens: None,
         context_window: None,
-    })
+    }
 }
 
 pub(crate) fn usage_view(usage: &UsageSum) -> UsageView {

@@ -1,9 +1,9 @@
 // A browser as the attacker: other sites, and hostile content in what tools return.
 
 import assert from 'node:assert/strict';
-import { after, before, describe } from 'node:test';
-import { Browser } from './chromium.mjs';
-import { HaftServer, otherSite } from './server.mjs';
+import { before, describe } from 'node:test';
+import { openWorld, send, turnEnd, visit } from './open.mjs';
+import { otherSite } from './server.mjs';
 import { step } from './steps.mjs';
 
 const HOSTILE = [
@@ -20,6 +20,14 @@ const HOSTILE = [
   '\u001b[31mred\u001b[0m \u001b]8;;javascript:window.hacked=1\u0007link\u001b]8;;\u0007',
   'a\u202Egnp.exe',
 ].join('\n\n');
+/** Names of files that would be markup, or read in another order. */
+const HOSTILE_NAMES = {
+  'a\u202Egnp.exe': 'x',
+  '<img src=x onerror=window.hacked=1>.txt': 'x',
+  'z\u200Bero\u2066.md': 'x',
+};
+/** The name with its hidden character, in one of the two forms in which that is shown. */
+const SHOWN_NAME = /a(⟨U\+202E⟩|\\u\{202e\})gnp\.exe/;
 let browser;
 let server;
 let site;
@@ -28,25 +36,17 @@ const seen = [];
 const sessionCount = () => page.evaluate(async () => (await (await fetch('/api/sessions?workspace=all')).json()).sessions.length);
 
 describe('attacks', { timeout: 600_000 }, () => {
-  before(async () => {
-    site = await otherSite((request) => {
-      seen.push(request.url);
-      return { body: '<!DOCTYPE html><title>other</title>' };
-    });
-    const remote = new URL(site.url).host;
-    server = await HaftServer.start({
-      files: { 'hostile.md': HOSTILE.replaceAll('REMOTE', remote), 'a\u202Egnp.exe': 'x' },
-      flags: ['--listen', '127.0.0.1:0'],
-    });
-    browser = await Browser.launch();
-    page = await browser.page();
-    await page.goto(server.link);
-    await page.find('heading', 'What should the agent do?');
+  const world = openWorld({
+    first: async (opened) => {
+      opened.site = await otherSite((request) => {
+        seen.push(request.url);
+        return { body: '<!DOCTYPE html><title>other</title>' };
+      });
+      return { files: { 'hostile.md': HOSTILE.replaceAll('REMOTE', new URL(opened.site.url).host), ...HOSTILE_NAMES } };
+    },
   });
-  after(async () => {
-    await browser?.close();
-    await server?.close();
-    await site?.close();
+  before(() => {
+    ({ browser, server, site, page } = world);
   });
 
   step('a page of another site can read and change nothing, though the user is signed in', async () => {
@@ -123,9 +123,8 @@ describe('attacks', { timeout: 600_000 }, () => {
   });
 
   step('hostile content of a file is shown as text: no script, no remote picture, no dangerous link', async () => {
-    await page.type('combobox', 'Message', 'read hostile.md');
-    await page.press('Enter');
-    await page.until('end of the turn', () => document.querySelector('.tools-line') !== null);
+    await send(page, 'read hostile.md');
+    await turnEnd(page);
     await page.evaluate(() => document.querySelector('haft-call').toggle(true));
     await page.until('shown result', () => document.querySelector('haft-call .output')?.textContent.includes('onerror'));
     for (const tab of ['Input', 'Effects', 'Decision']) await page.click('tab', tab);
@@ -151,6 +150,33 @@ describe('attacks', { timeout: 600_000 }, () => {
       page.requests.filter((url) => !url.startsWith(server.url) && !url.startsWith('data:') && url !== 'about:blank'),
       [],
     );
+  });
+
+  step('hostile names of files are text in completions, cards and the history', async () => {
+    await page.type('combobox', 'Message', '@');
+    await page.until('completions', () => document.querySelectorAll('.suggest li').length >= 4);
+    const offered = await page.evaluate(() => ({
+      text: document.querySelector('.suggest').textContent,
+      elements: document.querySelectorAll('.suggest img').length,
+    }));
+    assert.match(offered.text, /a⟨U\+202E⟩gnp\.exe/);
+    assert.match(offered.text, /z⟨U\+200B⟩ero⟨U\+2066⟩\.md/);
+    assert.deepEqual([offered.elements, /[\u202E\u2066\u200B]/.test(offered.text)], [0, false]);
+    await page.press('Escape');
+    await page.evaluate(() => {
+      document.querySelector('textarea').value = '';
+    });
+    await visit(page, 'chat');
+    await page.find('heading', 'What should the agent do?');
+    await send(page, 'read a\u202Egnp.exe');
+    await turnEnd(page);
+    const line = await page.evaluate(() => document.querySelector('.call-line').textContent);
+    assert.match(line, SHOWN_NAME);
+    await visit(page, 'history?tool=read_file');
+    await page.until('rows', () => document.querySelectorAll('.history-row:not(.head)').length >= 2);
+    const shown = await page.evaluate(() => document.querySelector('haft-list').textContent);
+    assert.deepEqual([SHOWN_NAME.test(shown), /\u202E/.test(shown)], [true, false]);
+    assert.equal(await page.evaluate(() => window.hacked ?? null), null);
   });
 
   step('inline script does not run, whatever inserts it', async () => {

@@ -1,26 +1,21 @@
 // The five flows of a user who talks to the demo model and watches its calls.
 
 import assert from 'node:assert/strict';
-import { after, before, describe } from 'node:test';
-import { Browser } from './chromium.mjs';
+import { before, describe } from 'node:test';
 import { matchTree } from './golden.mjs';
-import { HaftServer, otherSite } from './server.mjs';
+import { openWorld, send, turnEnd, visit } from './open.mjs';
+import { otherSite } from './server.mjs';
 import { step } from './steps.mjs';
 
 const CONVERSATION = { role: 'list', name: 'Conversation' };
-let browser;
-let site;
-let server;
 let page;
+let site;
 
 /** Sends a message in a new session, and waits for the end of the turn. */
 async function ask(text) {
-  await page.evaluate(() => {
-    location.hash = '#/chat';
-  });
+  await visit(page, 'chat');
   await page.find('heading', 'What should the agent do?');
-  await page.type('combobox', 'Message', text);
-  await page.press('Enter');
+  await send(page, text);
   await page.until(
     'user message',
     (wanted) => [...document.querySelectorAll('.message.user .bubble')].some((each) => each.textContent === wanted),
@@ -28,7 +23,6 @@ async function ask(text) {
   );
 }
 
-const turnEnd = () => page.until('end of the turn', () => document.querySelector('.tools-line') !== null);
 const card = (tool) =>
   page.until(`card of ${tool}`, (name) => [...document.querySelectorAll('haft-call')].some((each) => each.call.tool === name), tool);
 const states = () =>
@@ -40,28 +34,21 @@ const states = () =>
 const answer = () => page.evaluate(() => [...document.querySelectorAll('.message.assistant')].at(-1).textContent);
 
 describe('flows', { timeout: 600_000 }, () => {
-  before(async () => {
-    site = await otherSite(() => ({ type: 'application/json', body: '{"url": "/get", "headers": {"accept": "*/*"}}' }));
-    server = await HaftServer.start({
-      files: { 'test.txt': 'hello world\n' },
-      config: `tools.deny = ["web_fetch"]\n[network]\nallow = ["${new URL(site.url).host}"]\n`,
-      flags: ['--listen', '127.0.0.1:0'],
-    });
-    browser = await Browser.launch();
-    page = await browser.page();
-    await page.goto(server.link);
-    await page.find('heading', 'What should the agent do?');
+  const world = openWorld({
+    first: async (opened) => {
+      opened.site = await otherSite(() => ({ type: 'application/json', body: '{"url": "/get", "headers": {"accept": "*/*"}}' }));
+      const config = `tools.deny = ["web_fetch"]\n[network]\nallow = ["${new URL(opened.site.url).host}"]\n`;
+      return { files: { 'test.txt': 'hello world\n' }, config };
+    },
   });
-  after(async () => {
-    await browser?.close();
-    await server?.close();
-    await site?.close();
+  before(() => {
+    ({ page, site } = world);
   });
 
   step('4-1 a single call: the current time', async () => {
     await ask('What is the current time?');
     await card('get_current_time');
-    await turnEnd();
+    await turnEnd(page);
     assert.match((await states()).get_current_time, /^✓done/);
     assert.match(await answer(), /\d{4}-\d\d-\d\d/);
     await matchTree(page, 'flow-4-1', CONVERSATION);
@@ -70,7 +57,7 @@ describe('flows', { timeout: 600_000 }, () => {
   step('4-2 a file is read', async () => {
     await ask('Please read the file at test.txt and tell me what it says.');
     await card('read_file');
-    await turnEnd();
+    await turnEnd(page);
     assert.match((await states()).read_file, /^✓done/);
     assert.match(await answer(), /hello world/);
     await matchTree(page, 'flow-4-2', CONVERSATION);
@@ -79,7 +66,7 @@ describe('flows', { timeout: 600_000 }, () => {
   step('4-3 an HTTP request', async () => {
     await ask(`Make an HTTP GET request to ${site.url}/get and show me the response.`);
     await card('http_request');
-    await turnEnd();
+    await turnEnd(page);
     assert.match((await states()).http_request, /^✓done/);
     assert.match(await answer(), /headers/);
     await matchTree(page, 'flow-4-3', CONVERSATION);
@@ -89,7 +76,7 @@ describe('flows', { timeout: 600_000 }, () => {
     await ask('Do two things at once: (1) what is the current time, and (2) read test.txt');
     await card('get_current_time');
     await card('read_file');
-    await turnEnd();
+    await turnEnd(page);
     const shown = await states();
     assert.match(shown.get_current_time, /^✓done/);
     assert.match(shown.read_file, /^✓done/);
@@ -100,7 +87,7 @@ describe('flows', { timeout: 600_000 }, () => {
   step('4-5 a restricted path is an error with its reason, not a crash', async () => {
     await ask('Please read the file /data/data/com.oneclaw.shadow/databases/oneclaw.db');
     await card('read_file');
-    await turnEnd();
+    await turnEnd(page);
     assert.match((await states()).read_file, /^(✗ failed|⊘ denied)/);
     await page.until('reason in the card', () => document.querySelector('haft-call .call-error')?.textContent.includes('outside'));
     await page.find('button', 'Why was it denied?');

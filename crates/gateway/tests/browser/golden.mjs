@@ -15,7 +15,7 @@ const SHOTS = process.env.HAFT_SCREENSHOTS ?? join(tmpdir(), 'haft-screenshots')
 /** `UPDATE_TREES=1` stores what the page shows now. */
 export async function matchTree(page, name, part = null) {
   const file = join(TREES, `${name}.txt`);
-  if (process.env.UPDATE_TREES) writeFileSync(file, await page.tree(part));
+  if (process.env.UPDATE_TREES) writeFileSync(file, await settled(page, part));
   assert.ok(existsSync(file), `there is no tree ${name}: run again with UPDATE_TREES=1, and look at the result`);
   const wanted = readFileSync(file, 'utf8');
   const end = Date.now() + SETTLING;
@@ -27,4 +27,14 @@ export async function matchTree(page, name, part = null) {
   mkdirSync(SHOTS, { recursive: true });
   writeFileSync(join(SHOTS, `${name}.png`), await page.screenshot());
   assert.equal(tree, wanted, `the page differs from trees/${name}.txt; UPDATE_TREES=1 stores the new one`);
+}
+
+/** The tree when it has stopped to change. */
+async function settled(page, part) {
+  for (let before = null; ; ) {
+    const tree = await page.tree(part);
+    if (tree === before) return tree;
+    before = tree;
+    await pause(500);
+  }
 }

@@ -69,6 +69,11 @@ fn events_are_applied_once_and_the_stream_resumes() {
 }
 
 #[test]
+fn api_answers_follow_every_change_and_bad_input_is_bounded() {
+    run("api.test.mjs");
+}
+
+#[test]
 fn flows_of_a_user_show_each_call_and_its_result() {
     run("flows.test.mjs");
 }
@@ -81,6 +86,11 @@ fn newcomer_denies_a_write_finds_out_why_and_undoes_another() {
 #[test]
 fn staged_changes_are_reviewed_path_by_path() {
     run("changes.test.mjs");
+}
+
+#[test]
+fn files_access_output_memory_and_two_tabs_work_and_a_killed_server_is_survived() {
+    run("places.test.mjs");
 }
 
 #[test]

@@ -3,10 +3,9 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe } from 'node:test';
-import { Browser } from './chromium.mjs';
+import { before, describe } from 'node:test';
 import { matchTree } from './golden.mjs';
-import { HaftServer } from './server.mjs';
+import { openWorld, send as sendOn, turnEnd, visit } from './open.mjs';
 import { step } from './steps.mjs';
 
 let browser;
@@ -45,21 +44,12 @@ const save = async (text) => {
   await page.until('word on it', () => document.querySelector('.toast')?.textContent.includes('Saved') && !document.querySelector('dialog[open]'));
   await page.evaluate(() => document.querySelectorAll('.toast').forEach((each) => each.remove()));
 };
-const send = async (text) => {
-  await page.type('combobox', 'Message', text);
-  await page.press('Enter');
-};
+const send = (text) => sendOn(page, text);
 
 describe('newcomer', { timeout: 600_000 }, () => {
-  before(async () => {
-    server = await HaftServer.start({ files: { 'README.md': '# Hello\n' }, flags: ['--listen', '127.0.0.1:0'] });
-    browser = await Browser.launch();
-    page = await browser.page();
-    await page.goto(server.link);
-  });
-  after(async () => {
-    await browser?.close();
-    await server?.close();
+  const world = openWorld({ files: { 'README.md': '# Hello\n' } });
+  before(() => {
+    ({ browser, server, page } = world);
   });
 
   step('the link signs in once and leaves the address', async () => {
@@ -80,7 +70,7 @@ describe('newcomer', { timeout: 600_000 }, () => {
 
   step('a suggestion of the first screen reads a file', async () => {
     await page.click('button', /^Read a file/);
-    await page.until('answer', () => document.querySelector('.tools-line') !== null);
+    await turnEnd(page);
     assert.match(await page.tree(), /read_file/);
   });
 
@@ -126,10 +116,10 @@ describe('newcomer', { timeout: 600_000 }, () => {
 
   step('the history has all of it, and an undo puts the file back', async () => {
     await page.until('idle session', () => !document.querySelector('.place-head [role=status]'));
-    await page.evaluate(() => {
-      location.hash = '#/history?tool=write_file';
-    });
+    await visit(page, 'history?tool=write_file');
     await page.until('three rows', () => document.querySelectorAll('.history-row:not(.head)').length === 3);
+    // Slow tools and slow people differ: the time in which a question was open is hatched.
+    await page.until('hatched bars', () => document.querySelectorAll('.timeline [fill="url(#hatch)"]').length === 2);
     await page.evaluate(() => document.querySelector('.history-row .state.ok').closest('.history-row').focus());
     await page.press('Enter');
     await page.click('button', 'Undo…');
@@ -140,9 +130,7 @@ describe('newcomer', { timeout: 600_000 }, () => {
 
   step('an approval shows characters that hide or reorder text', async () => {
     await page.press('Escape');
-    await page.evaluate(() => {
-      location.hash = '#/chat';
-    });
+    await visit(page, 'chat');
     await page.find('heading', 'What should the agent do?');
     await send('write "x" to a\u202Egnp.txt');
     await page.until('dialog', () => document.querySelector('dialog.approval[open] .effects')?.textContent.includes('⟨U+202E⟩'));

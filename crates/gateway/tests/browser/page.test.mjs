@@ -1,10 +1,9 @@
 // The page itself: its size, its speed, two tabs, a restart of the server, every place by keyboard and on a phone.
 
 import assert from 'node:assert/strict';
-import { after, before, describe } from 'node:test';
-import { Browser } from './chromium.mjs';
+import { before, describe } from 'node:test';
 import { matchTree } from './golden.mjs';
-import { HaftServer } from './server.mjs';
+import { openWorld, send, turnEnd, visit } from './open.mjs';
 import { step } from './steps.mjs';
 
 const MOST_BYTES = 150_000;
@@ -23,19 +22,18 @@ const PLACES = [
   'policy',
   'automation',
   'connections',
+  'memory',
   'doctor',
   'settings',
 ];
-const EMPTY = ['inbox', 'history', 'usage', 'changes', 'automation'];
+const EMPTY = ['connections', 'inbox', 'history', 'usage', 'changes', 'automation', 'memory'];
 let browser;
 let server;
 let page;
 
 /** Goes to a place, and waits until it has loaded what it shows. */
 async function show(place, on = page) {
-  await on.evaluate((name) => {
-    location.hash = `#/${name}`;
-  }, place);
+  await visit(on, place);
   await on.until(
     `loaded ${place}`,
     (name) => {
@@ -49,16 +47,9 @@ async function show(place, on = page) {
 }
 
 describe('page', { timeout: 600_000 }, () => {
-  before(async () => {
-    server = await HaftServer.start({ files: { 'README.md': '# Hello\n' }, flags: ['--listen', '127.0.0.1:0'] });
-    browser = await Browser.launch();
-    page = await browser.page();
-    await page.goto(server.link);
-    await page.find('heading', 'What should the agent do?');
-  });
-  after(async () => {
-    await browser?.close();
-    await server?.close();
+  const world = openWorld({ files: { 'README.md': '# Hello\n' } });
+  before(() => {
+    ({ browser, server, page } = world);
   });
 
   step('what opening it loads is small, and nothing comes from elsewhere', async () => {
@@ -90,9 +81,7 @@ describe('page', { timeout: 600_000 }, () => {
   }
 
   step('the form and the explanation of a tool', async () => {
-    await page.evaluate(() => {
-      location.hash = '#/tools/get_current_time';
-    });
+    await visit(page, 'tools/get_current_time');
     await page.find('tab', 'Explain');
     await matchTree(page, 'tool-form', { role: 'region', name: 'Tool' });
     await page.click('tab', 'Explain');
@@ -125,13 +114,13 @@ describe('page', { timeout: 600_000 }, () => {
     }
   });
 
-  step('text has a contrast of at least 4.5 in light and in dark', async () => {
+  step('text has a contrast of at least 4.5 in every place, in light and in dark', async () => {
     for (const dark of [false, true]) {
       await page.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' }] });
-      await show('chat');
-      await page.find('heading', 'What should the agent do?');
-      const weak = await page.evaluate(weakContrasts);
-      assert.deepEqual(weak, [], dark ? 'dark' : 'light');
+      for (const place of PLACES) {
+        await show(place);
+        assert.deepEqual(await page.evaluate(weakContrasts), [], `${place}, ${dark ? 'dark' : 'light'}`);
+      }
     }
   });
 
@@ -153,17 +142,15 @@ describe('page', { timeout: 600_000 }, () => {
   step('two tabs agree', async () => {
     await show('chat');
     await page.find('heading', 'What should the agent do?');
-    await page.type('combobox', 'Message', 'read README.md');
-    await page.press('Enter');
-    await page.until('end of the turn', () => document.querySelector('.tools-line') !== null);
+    await send(page, 'read README.md');
+    await turnEnd(page);
     const other = await browser.page({ context: page.context });
     await other.goto(await page.evaluate(() => location.href));
     await other.until(
       'end of the turn',
       () => document.querySelector('haft-call') !== null && document.querySelector('.message.assistant') !== null,
     );
-    await page.type('combobox', 'Message', 'what time is it?');
-    await page.press('Enter');
+    await send(page, 'what time is it?');
     const texts = () => [...document.querySelectorAll('.message.user .bubble, .call-line .tool')].map((each) => each.textContent).join('|');
     await page.until(
       'second call',
@@ -198,16 +185,14 @@ describe('page', { timeout: 600_000 }, () => {
 
   step('a restart of the server is shown, and survived without signing in again', async () => {
     await show('chat');
-    await page.type('combobox', 'Message', 'read README.md');
-    await page.press('Enter');
-    await page.until('end of the turn', () => document.querySelector('.tools-line') !== null);
-    const address = new URL(server.url).host;
+    await send(page, 'read README.md');
+    await turnEnd(page);
+    const { host } = new URL(server.url);
     await server.stop();
     await page.until('word on the connection', () => document.querySelector('.live').textContent.includes('reconnecting'));
-    await server.run(['--listen', address]);
+    await server.run(['--listen', host]);
     await page.until('live page', () => document.querySelector('.live').textContent.includes('live'));
-    await page.type('combobox', 'Message', 'what time is it?');
-    await page.press('Enter');
+    await send(page, 'what time is it?');
     await page.until('second turn', () => document.querySelector('.message.assistant:nth-last-child(2)')?.textContent.includes('time'));
     // Nothing is lost or there twice.
     const seen = await page.evaluate(() =>

@@ -89,6 +89,13 @@ export class HaftServer {
     this.url = new URL(this.link).origin;
   }
 
+  /** Ends it and starts it again at the same address. */
+  async restart() {
+    const { host } = new URL(this.url);
+    await this.stop();
+    await this.run(['--listen', host]);
+  }
+
   /** Ends the server as Ctrl-C does. */
   async stop() {
     if (this.child) await end(this.child, () => this.child.kill('SIGINT'), STOP_TIME);

@@ -1,6 +1,5 @@
 //! Several clients over streamable HTTP, each with its own session.
 
-mod connections;
 mod guard;
 mod strict_body;
 mod token_file;
@@ -11,13 +10,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use haft_listen::{BoundedListener, ConnectionLimits};
 use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use self::connections::BoundedListener;
 use self::guard::HttpGuard;
 use self::token_gate::TokenGate;
 use super::backend::ToolBackend;
@@ -34,6 +33,10 @@ const MOST_BYTES: usize = 32 << 20;
 const IDLE_SESSION: Duration = Duration::from_mins(30);
 /// What runs when the server stops has this long to end.
 const GRACE: Duration = Duration::from_secs(5);
+/// Connections that may be open at once.
+const MOST_CONNECTIONS: usize = 128;
+/// A connection on which nothing is read or written for this long is closed.
+const IDLE_CONNECTION: Duration = Duration::from_mins(2);
 
 /// Why there is no HTTP server.
 #[derive(Debug, thiserror::Error)]
@@ -143,7 +146,7 @@ impl HttpListener {
         // The last layer is the first to look at a request: nobody's body is read before their token.
         let app = Router::new().route_service(PATH, service).layer(axum::middleware::from_fn(strict_body::check));
         let app = app.layer(axum::middleware::from_fn_with_state(guard, guard::check));
-        let listener = BoundedListener::new(self.listener);
+        let listener = BoundedListener::new(self.listener, ConnectionLimits::new(MOST_CONNECTIONS, IDLE_CONNECTION));
         let serving = axum::serve(listener, app).with_graceful_shutdown(stop.clone().cancelled_owned());
         let outcome = tokio::select! {
             ended = serving.into_future() => ended.map_err(ListenError::Failed),

@@ -155,3 +155,25 @@ async fn ten_thousand_messages_are_read() {
     assert_eq!((session.messages, found.len(), read), (10_000, 10_000, 10_000));
     assert!((0..).zip(&found).all(|(number, message)| message.number == number && message.body == body));
 }
+
+#[tokio::test]
+async fn revision_differs_after_each_change_also_by_another_process() {
+    let folder = tempdir().unwrap();
+    let log = open(folder.path());
+    let sessions = log.sessions();
+    sessions.create(new_session("s1")).await.unwrap();
+    let mut seen = vec![sessions.revision().unwrap()];
+    assert_eq!(sessions.revision(), Some(seen[0]), "a question changes nothing");
+    sessions.rename("s1", Some("one")).await.unwrap();
+    seen.push(sessions.revision().unwrap());
+    outsider(folder.path()).execute_batch("UPDATE sessions SET title = 'two'").unwrap();
+    seen.push(sessions.revision().unwrap());
+    log.append(record("r1")).unwrap();
+    log.flush().await.unwrap();
+    seen.push(sessions.revision().unwrap());
+    sessions.open("s1").await.unwrap();
+    assert_eq!(sessions.revision().as_ref(), seen.last());
+    for (at, revision) in seen.iter().enumerate() {
+        assert!(!seen[..at].contains(revision), "{at}");
+    }
+}

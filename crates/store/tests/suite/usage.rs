@@ -1,6 +1,7 @@
-use haft_store::{SessionStore, UsageRecord, UsageSum};
+use haft_contract::ports::SubAgentState;
+use haft_store::{SessionFilter, SessionOverview, SessionStore, UsageRecord, UsageSum};
 
-use crate::common::{new_session, second};
+use crate::common::{new_session, second, sub_agent};
 
 fn usage(session: &str, day: &str, input: u64, cost_micros: Option<i64>) -> UsageRecord {
     UsageRecord {
@@ -57,4 +58,22 @@ pub(crate) async fn usage_never_overflows(store: &dyn SessionStore) {
     let found = store.session_usage("s1").await.unwrap();
     assert!(found.input >= i64::MAX.unsigned_abs(), "{found:?}");
     assert_eq!((found.requests, found.cost_micros), (3, i64::MAX));
+}
+
+pub(crate) async fn overview_has_what_each_session_used_and_its_sub_agent(store: &dyn SessionStore) {
+    for id in ["s1", "s2"] {
+        store.create(new_session(id)).await.unwrap();
+    }
+    store.add_usage(usage("s2", "2026-05-31", 10, Some(7))).await.unwrap();
+    let status = sub_agent("s2", "s1", SubAgentState::Done);
+    store.put_sub_agent(status.clone()).await.unwrap();
+    let filter = SessionFilter { with_sub_agents: true, ..SessionFilter::default() };
+    let mut expected = Vec::new();
+    for record in store.list(filter.clone()).await.unwrap() {
+        let is_second = record.id == "s2";
+        let usage = if is_second { sum(1, 10, 7, 0) } else { UsageSum::default() };
+        expected.push(SessionOverview { record, usage, sub_agent: is_second.then(|| status.clone()) });
+    }
+    assert_eq!(store.overviews(filter).await.unwrap(), expected);
+    assert_eq!(store.overviews(SessionFilter::default()).await.unwrap().len(), 1);
 }

@@ -19,7 +19,7 @@ pub(super) fn find_mention(line: &str, position: usize) -> Option<(usize, &str)>
 }
 
 /// The files that match what was typed, best match first.
-pub(super) fn matching_files(folder: &Path, typed: &str) -> Vec<String> {
+pub fn matching_files(folder: &Path, typed: &str) -> Vec<String> {
     let typed = typed.to_lowercase();
     let mut ranked: Vec<(u8, String)> = files(folder).into_iter().filter_map(|path| Some((rank(&path, &typed)?, path))).collect();
     ranked.sort_by(|(rank, path), (other_rank, other)| (rank, path.len(), path).cmp(&(other_rank, other.len(), other)));

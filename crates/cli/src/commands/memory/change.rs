@@ -12,20 +12,23 @@ use super::{MemoryFiles, failed};
 use crate::arguments::CallerArgs;
 use crate::failure::{Exit, Failure};
 use crate::output::Output;
-use crate::wire::{self, UserPrompts, Wire};
+use crate::wire::{UserPrompts, Wire};
 
 /// The largest file whose lines are removed here.
 const MOST_BYTES: usize = 8 << 20;
 
 pub(super) async fn add(wire: &Arc<Wire>, text: &str, file: &str, output: &Output) -> Result<Exit, Failure> {
+    let (citation, call) = add_note(wire, text, file).await?;
+    output.show(|| json!({"citation": citation, "call": call}), || format!("{}\n", display::escape_line(&citation)))
+}
+
+/// Adds a note; returns where it is, and the id of the call.
+pub(crate) async fn add_note(wire: &Arc<Wire>, text: &str, file: &str) -> Result<(String, String), Failure> {
     let text = text.trim();
     if text.is_empty() {
         return Err(Failure::usage("the note is empty").help("say what to remember: haft memory add \"Releases are on Fridays\""));
     }
-    if let Some(shape) = haft_redact::first_secret(text) {
-        let message = format!("the note holds a secret ({shape}), and memory is plain text that models read");
-        return Err(Failure::usage(message).help("leave the secret out, and say where it is kept"));
-    }
+    check_secrets(text)?;
     let files = MemoryFiles::open(wire)?;
     let at = files.file(file)?;
     let before = content(&files, &at).await?;
@@ -34,11 +37,45 @@ pub(super) async fn add(wire: &Arc<Wire>, text: &str, file: &str, output: &Outpu
     let entry = text.replace('\n', "\n  ");
     let line = before.lines().count() + 1;
     let call = write(wire, file, &format!("{start}- {entry}\n"), "append").await?;
-    let citation = format!("{}#L{line}", at.display());
-    output.show(|| json!({"citation": citation, "call": call}), || format!("{}\n", display::escape_line(&citation)))
+    Ok((format!("{}#L{line}", at.display()), call))
+}
+
+fn check_secrets(text: &str) -> Result<(), Failure> {
+    let Some(shape) = haft_redact::first_secret(text) else { return Ok(()) };
+    let message = format!("the note holds a secret ({shape}), and memory is plain text that models read");
+    Err(Failure::usage(message).help("leave the secret out, and say where it is kept"))
+}
+
+/// Replaces the text of a file; returns the id of the call.
+pub(crate) async fn replace(wire: &Arc<Wire>, path: &str, text: &str) -> Result<String, Failure> {
+    check_secrets(text)?;
+    let files = MemoryFiles::open(wire)?;
+    files.file(path)?;
+    write(wire, path, text, "overwrite").await
+}
+
+/// What was removed of memory, and with which call.
+pub(crate) struct RemovedNote {
+    /// The file.
+    pub(crate) path: String,
+    /// Its lines that are gone; `None` if the file is.
+    pub(crate) lines: Option<String>,
+    pub(crate) call: String,
 }
 
 pub(super) async fn forget(wire: &Arc<Wire>, citation: &str, output: &Output) -> Result<Exit, Failure> {
+    let RemovedNote { path, lines, call } = remove(wire, citation).await?;
+    match lines {
+        None => output.show(|| json!({"removed": path, "call": call}), || format!("removed: {}\n", display::escape_line(&path))),
+        Some(lines) => output.show(
+            || json!({"removed": lines, "from": path, "call": call}),
+            || format!("removed: {}\n", display::escape_lines(lines.trim_end())),
+        ),
+    }
+}
+
+/// Removes lines, or a whole file.
+pub(crate) async fn remove(wire: &Arc<Wire>, citation: &str) -> Result<RemovedNote, Failure> {
     let (path, lines) = parse_citation(citation).map_err(Failure::usage)?;
     let files = MemoryFiles::open(wire)?;
     let at = files.file(path)?;
@@ -50,7 +87,7 @@ pub(super) async fn forget(wire: &Arc<Wire>, citation: &str, output: &Output) ->
     let Some(lines) = lines else {
         let call =
             call(wire, "apply_patch", json!({"patch": format!("*** Begin Patch\n*** Delete File: {path}\n*** End Patch\n")})).await?;
-        return output.show(|| json!({"removed": path, "call": call}), || format!("removed: {}\n", display::escape_line(path)));
+        return Ok(RemovedNote { path: path.to_owned(), lines: None, call });
     };
     if lines.last > all.len() {
         return Err(Failure::usage(format!("'{path}' has {}", numbers::count(all.len(), "line"))).help("`haft memory search` names lines"));
@@ -59,10 +96,7 @@ pub(super) async fn forget(wire: &Arc<Wire>, citation: &str, output: &Output) ->
         all.iter().enumerate().filter(|(at, _)| !(lines.first..=lines.last).contains(&(at + 1))).map(|(_, line)| *line).collect();
     let removed: String = all[lines.first - 1..lines.last].concat();
     let call = write(wire, path, &kept, "overwrite").await?;
-    output.show(
-        || json!({"removed": removed, "from": path, "call": call}),
-        || format!("removed: {}\n", display::escape_lines(removed.trim_end())),
-    )
+    Ok(RemovedNote { path: path.to_owned(), lines: Some(removed), call })
 }
 
 async fn content(files: &MemoryFiles, at: &haft_contract::Location) -> Result<String, Failure> {
@@ -84,7 +118,7 @@ async fn write(wire: &Arc<Wire>, path: &str, content: &str, mode: &str) -> Resul
 
 /// Makes a call of the user; returns its id.
 async fn call(wire: &Arc<Wire>, tool: &str, arguments: Value) -> Result<String, Failure> {
-    let store = wire::store(&wire.settings.data_folder)?;
+    let store = wire.conversation_store()?;
     wire.repair_interrupted(&(Arc::clone(&store) as Arc<dyn CallLog>)).await;
     let jobs = wire.recorded_jobs(&store);
     let services = wire.memory_services();

@@ -37,6 +37,18 @@ pub(super) async fn run(wire: &Wire, citation: &str, output: &Output) -> Result<
     )
 }
 
+/// A file with who wrote each part of it.
+pub(crate) async fn file_json(wire: &Wire, path: &str) -> Result<Value, Failure> {
+    let files = MemoryFiles::open(wire)?;
+    let at = files.file(path)?;
+    let file = files.host.files().open(&at).await.map_err(failed)?;
+    let content = file.read_at(0, MOST_BYTES).await.map_err(failed)?;
+    let parts = wire.memory().writers(&at, &content).await.map_err(failed)?;
+    let is_whole = content.len() as u64 == file.size() && std::str::from_utf8(&content).is_ok();
+    let parts: Vec<Value> = parts.iter().map(part_json).collect();
+    Ok(json!({"path": at.display(), "text": String::from_utf8_lossy(&content), "editable": is_whole, "parts": parts}))
+}
+
 fn part_json(part: &MemoryLines) -> Value {
     json!({"first": part.first, "last": part.last, "written_by": writer_json(&part.writer)})
 }

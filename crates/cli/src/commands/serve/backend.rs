@@ -3,62 +3,101 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
-use haft_contract::{BoxFuture, ToolResult};
+use haft_contract::{Access, BoxFuture, ToolResult};
 use haft_gateway::{
-    AgentChange, ChangeDecision, ChangeRequest, GatewayBackend, KeyEdit, QuarantineRequest, Saving, ToolRequest, UndoRequest,
+    AgentChange, BackendVersions, ChangeDecision, ChangeRequest, GatewayBackend, KeyEdit, MemoryRequest, QuarantineRequest, Saving,
+    ServerRequest, ToolRequest, UndoRequest,
 };
 use haft_store::{CallLog, SessionStore};
 use haft_tui::chat::{ChatBackend, ChatOptions};
 use serde_json::{Value, json};
 
-use super::{agents, changes, machine, settings, tools, undo};
+use super::config_files::ConfigFiles;
+use super::{agents, changes, machine, memory, servers, settings, spills, tools, undo};
 use crate::arguments::{CallerArgs, Common};
 use crate::commands::chat::Backend;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::wire::{ServedParts, Wire, models};
 
-/// Configurations that are kept, by folder and agent.
+/// Configurations that are kept, by folder, agent and access level.
 const MOST_WIRES: usize = 32;
+/// For how long the choice of the model is remembered: a model server may start meanwhile.
+const CHOICE_TIME: Duration = Duration::from_secs(5);
 
-/// By folder and agent.
-type WireMap = HashMap<(Option<PathBuf>, Option<String>), Arc<Wire>>;
+/// By folder, agent and access level.
+type WireMap = HashMap<(Option<PathBuf>, Option<String>, Option<Access>), Arc<Wire>>;
 
 pub(super) struct ServeBackend {
     pub(super) common: Common,
     pub(super) output: Output,
     pub(super) served: ServedParts,
-    wires: Mutex<WireMap>,
+    config: Mutex<ConfigState>,
+    facts: Mutex<Option<(u64, Instant, Value)>>,
     started: SystemTime,
+}
+
+/// The configurations, and the files that they were read from.
+struct ConfigState {
+    wires: WireMap,
+    files: ConfigFiles,
+    /// Grows with each change of the files.
+    version: u64,
 }
 
 impl ServeBackend {
     pub(super) fn new(common: &Common, output: &Output, wire: Wire, served: ServedParts) -> Self {
         let wire = Arc::new(wire.serving(&served));
-        let wires = Mutex::new(HashMap::from([((None, None), wire)]));
-        Self { common: common.clone(), output: output.clone(), served, wires, started: SystemTime::now() }
+        let (files, wires) = (ConfigFiles::of(&wire), HashMap::from([((None, None, None), wire)]));
+        let config = Mutex::new(ConfigState { wires, files, version: 0 });
+        Self { common: common.clone(), output: output.clone(), served, config, facts: Mutex::default(), started: SystemTime::now() }
     }
 
-    /// The configuration for a folder and an agent, as the files are now or were when it was first needed.
+    /// The configuration for a folder, an agent and an access level, as the files are now.
     pub(super) fn wire(&self, options: &ChatOptions) -> Result<Arc<Wire>, Failure> {
-        let key = (options.workspace.clone(), options.agent.clone());
-        if let Some(wire) = self.wires().get(&key) {
+        self.refresh();
+        let key = (options.workspace.clone(), options.agent.clone(), options.access);
+        if let Some(wire) = self.config().wires.get(&key) {
             return Ok(Arc::clone(wire));
+        }
+        let wire = self.load(options)?;
+        let mut config = self.config();
+        if config.wires.len() >= MOST_WIRES {
+            config.wires.clear();
+        }
+        config.wires.insert(key, Arc::clone(&wire));
+        Ok(wire)
+    }
+
+    fn load(&self, options: &ChatOptions) -> Result<Arc<Wire>, Failure> {
+        if let (Some(ceiling), Some(level)) = (self.common.access, options.access)
+            && level > ceiling
+        {
+            let message = format!("access level {level} is not available: this server was started with --access {ceiling}");
+            return Err(Failure::usage(message).help("start it without that flag"));
         }
         let common = self.common.with(&ChatOptions {
             workspace: options.workspace.clone().or_else(|| self.common.workspace.clone()),
             agent: options.agent.clone().or_else(|| self.common.agent.clone()),
-            access: self.common.access,
+            access: options.access.or(self.common.access),
         })?;
-        let wire = Arc::new(Wire::new(&common, &self.output)?.serving(&self.served));
-        let mut wires = self.wires();
-        if wires.len() >= MOST_WIRES {
-            wires.clear();
+        Ok(Arc::new(Wire::new(&common, &self.output)?.serving(&self.served)))
+    }
+
+    /// Takes files that another program has changed. Ones that do not load change nothing: the settings name their problems.
+    fn refresh(&self) {
+        let mut config = self.config();
+        if !config.files.have_changed() {
+            return;
         }
-        wires.insert(key, Arc::clone(&wire));
-        Ok(wire)
+        config.files = config.files.now();
+        config.version += 1;
+        drop(config);
+        if let Ok(wire) = self.load(&ChatOptions::default()) {
+            self.config().wires = HashMap::from([((None, None, None), wire)]);
+        }
     }
 
     /// The configuration of an agent, or of the server's own.
@@ -68,15 +107,29 @@ impl ServeBackend {
 
     /// Reads every file again when it is next needed.
     pub(super) fn reload(&self) {
-        self.wires().clear();
+        let mut config = self.config();
+        config.wires.clear();
+        config.files = config.files.now();
+        config.version += 1;
     }
 
-    // Entries come and go whole, so the map is consistent after a panic elsewhere.
-    fn wires(&self) -> MutexGuard<'_, WireMap> {
-        self.wires.lock().unwrap_or_else(PoisonError::into_inner)
+    // Entries come and go whole, so the state is consistent after a panic elsewhere.
+    fn config(&self) -> MutexGuard<'_, ConfigState> {
+        self.config.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn facts(&self) -> Result<Value, Failure> {
+        let version = self.versions().config;
+        let known = self.facts.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((_, _, facts)) = known.filter(|(of, at, _)| *of == version && at.elapsed() < CHOICE_TIME) {
+            return Ok(facts);
+        }
+        let facts = self.facts_anew().await?;
+        *self.facts.lock().unwrap_or_else(PoisonError::into_inner) = Some((version, Instant::now(), facts.clone()));
+        Ok(facts)
+    }
+
+    async fn facts_anew(&self) -> Result<Value, Failure> {
         let wire = self.wire_of(None)?;
         let chosen = models::choose(&wire.settings, None).await?;
         let model = chosen.provider.model();
@@ -101,6 +154,16 @@ impl GatewayBackend for ServeBackend {
 
     fn chat(&self, options: &ChatOptions) -> Result<Arc<dyn ChatBackend>, Failure> {
         Ok(Arc::new(Backend::new(self.wire(options)?, &self.output)))
+    }
+
+    fn workspace(&self) -> PathBuf {
+        self.wire_of(None).map_or_else(|_| PathBuf::from("."), |wire| wire.settings.workspace.clone())
+    }
+
+    fn versions(&self) -> BackendVersions {
+        self.refresh();
+        let config = self.config();
+        BackendVersions::new(config.version, config.wires.values().map(|wire| wire.registry.version()).sum())
     }
 
     fn about(&self) -> BoxFuture<'_, Result<Value, Failure>> {
@@ -177,6 +240,18 @@ impl GatewayBackend for ServeBackend {
 
     fn kill_job<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<(), Failure>> {
         Box::pin(machine::kill_job(self, id))
+    }
+
+    fn memory<'a>(&'a self, request: MemoryRequest<'a>) -> BoxFuture<'a, Result<Value, Failure>> {
+        Box::pin(memory::answer(self, request))
+    }
+
+    fn spill<'a>(&'a self, path: &'a str, offset: u64) -> BoxFuture<'a, Result<Value, Failure>> {
+        Box::pin(async move { spills::page(self, path, offset) })
+    }
+
+    fn server<'a>(&'a self, name: &'a str, request: ServerRequest<'a>) -> BoxFuture<'a, Result<Value, Failure>> {
+        Box::pin(servers::answer(self, name, request))
     }
 
     fn connections(&self) -> BoxFuture<'_, Result<Value, Failure>> {

@@ -30,6 +30,14 @@ fn e03_each_scope_opens_its_own_requests_and_mints_a_subset_alone() {
         ("admin", "PUT", "/api/agents/main".to_owned(), "{}"),
         ("admin", "DELETE", "/api/jobs/none".to_owned(), "{}"),
         ("admin", "POST", "/api/history/none/undo".to_owned(), "{}"),
+        ("view", "GET", "/api/memory".to_owned(), "{}"),
+        ("view", "GET", "/api/files?text=a".to_owned(), "{}"),
+        ("view", "GET", "/api/spills?path=none".to_owned(), "{}"),
+        ("admin", "POST", "/api/memory".to_owned(), r#"{"text":""}"#),
+        ("admin", "PUT", "/api/memory/file".to_owned(), r#"{"path":"none","text":""}"#),
+        ("admin", "DELETE", "/api/memory?citation=none".to_owned(), "{}"),
+        ("admin", "POST", "/api/connections/none/review".to_owned(), "{}"),
+        ("admin", "POST", "/api/connections/none/approve".to_owned(), r#"{"fingerprint":""}"#),
     ];
     for own in ["view", "chat", "approve", "admin"] {
         let (_, client) = mint(&page, &served, &[own]);

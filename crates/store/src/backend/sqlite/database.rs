@@ -1,8 +1,9 @@
 //! The open database: one thread that writes, one connection that reads. The history and the sessions share it.
 
-use std::os::unix::fs::MetadataExt;
+use std::fs::File;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
 use rusqlite::Connection;
@@ -12,7 +13,7 @@ use super::owners::Owners;
 use super::queue::WriteQueue;
 use super::{SqliteOptions, open, writer};
 use crate::backend::blocking::blocking;
-use crate::{StoreError, error};
+use crate::{StoreError, StoreRevision, error};
 
 /// The file that was opened: SQLite continues to write to one that is deleted, and nobody would ever read that.
 pub(super) struct DatabaseFile {
@@ -47,6 +48,8 @@ pub(super) struct Database {
     owners: Arc<Owners>,
     reader: Arc<Mutex<Connection>>,
     writer: Option<JoinHandle<()>>,
+    /// The index of the write-ahead log, which every process maps.
+    log_index: OnceLock<Option<File>>,
 }
 
 impl Database {
@@ -60,7 +63,7 @@ impl Database {
         let thread = std::thread::Builder::new().name("haft-store".into());
         let writer =
             thread.spawn(move || writer::run(connection, for_writer, &its_owners, &file)).map_err(|error| StoreError::io(&path, error))?;
-        Ok((Self { path, queue, owners, reader: Arc::new(Mutex::new(reader)), writer: Some(writer) }, notice))
+        Ok((Self { path, queue, owners, reader: Arc::new(Mutex::new(reader)), writer: Some(writer), log_index: OnceLock::new() }, notice))
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -73,6 +76,18 @@ impl Database {
 
     pub(super) fn owners(&self) -> &Arc<Owners> {
         &self.owners
+    }
+
+    /// The header of the index of the write-ahead log: it counts transactions, and holds a checksum of the last. SQLite's documentation
+    /// describes it as part of the file format, and the connections of this process keep the file in its place.
+    pub(super) fn revision(&self) -> Option<StoreRevision> {
+        let mut name = self.path.clone().into_os_string();
+        name.push("-shm");
+        let index = self.log_index.get_or_init(|| File::open(name).ok()).as_ref()?;
+        let mut header = [0; 48];
+        index.read_exact_at(&mut header, 0).ok()?;
+        // Without a log there is nothing that would count.
+        (header != [0; 48]).then_some(StoreRevision(header))
     }
 
     /// Resolves when a change is on disk.

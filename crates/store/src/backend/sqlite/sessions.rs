@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use haft_contract::BoxFuture;
 use haft_contract::ports::SubAgentStatus;
+use rusqlite::Connection;
 
 use super::claims::ClaimRequest;
 use super::database::Database;
@@ -14,8 +15,8 @@ use super::{messages, session_rows, sub_agents, taint, todos, usage};
 use crate::backend::blocking::blocking;
 use crate::session_store::new_id;
 use crate::{
-    MessageRecord, NewMessage, NewSession, ReplacedMessage, SessionClaim, SessionFilter, SessionOwner, SessionRecord, SessionStore,
-    StoreError, StoredTaint, TodoVersion, UsageRecord, UsageSum,
+    MessageRecord, NewMessage, NewSession, ReplacedMessage, SessionClaim, SessionFilter, SessionOverview, SessionOwner, SessionRecord,
+    SessionStore, StoreError, StoreRevision, StoredTaint, TodoVersion, UsageRecord, UsageSum,
 };
 
 /// A [`SessionStore`] in the SQLite file of a [`SqliteCallLog`](crate::SqliteCallLog), which makes it.
@@ -82,6 +83,12 @@ impl SqliteSessionStore {
     }
 }
 
+fn overview(connection: &Connection, record: SessionRecord) -> Result<SessionOverview, StoreError> {
+    let usage = usage::sum(connection, "session", &record.id)?;
+    let sub_agent = sub_agents::find(connection, &record.id)?;
+    Ok(SessionOverview { record, usage, sub_agent })
+}
+
 impl SessionStore for SqliteSessionStore {
     fn create(&self, session: NewSession) -> BoxFuture<'_, Result<SessionRecord, StoreError>> {
         Box::pin(self.begin(session))
@@ -102,6 +109,17 @@ impl SessionStore for SqliteSessionStore {
                 sessions => sessions,
             }
         })
+    }
+
+    fn overviews(&self, filter: SessionFilter) -> BoxFuture<'_, Result<Vec<SessionOverview>, StoreError>> {
+        Box::pin(async move {
+            let records = self.list(filter).await?;
+            self.database.read(move |connection| records.into_iter().map(|record| overview(connection, record)).collect()).await
+        })
+    }
+
+    fn revision(&self) -> Option<StoreRevision> {
+        self.database.revision()
     }
 
     fn rename<'a>(&'a self, session: &'a str, title: Option<&'a str>) -> BoxFuture<'a, Result<(), StoreError>> {

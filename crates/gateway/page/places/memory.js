@@ -1,0 +1,200 @@
+// What agents remember: searched, listed by file, changed, forgotten.
+
+import { api } from '../api.js';
+import { fill, h, visible } from '../dom.js';
+import { ago, bytes } from '../format.js';
+import { act, toast } from '../notices.js';
+import { href, replace } from '../router.js';
+import { store } from '../store.js';
+import { control, empty, load, page } from '../elements/page.js';
+
+export function mount(root, { query }) {
+  let text = query.get('text') ?? '';
+  let path = query.get('file');
+  const search = h('input', { type: 'search', value: text, placeholder: 'What do you look for?', size: 32, oninput: typed });
+  const results = h('div.stack');
+  const file = h('section.stack', { 'aria-label': 'Memory file' });
+  let timer = 0;
+  fill(page(root, 'Memory'), h('div.filters', control('Search', search), store.can('admin') && addNote()), results, file);
+  const again = load(results, request, draw);
+  if (path) show(path);
+  return {
+    key: (event) => event.key === '/' && (search.focus(), true),
+    unmount: store.on('changed:memory', () => {
+      again();
+      if (path) show(path);
+    }),
+  };
+
+  function typed() {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      text = search.value.trim();
+      replace('memory', null, { text, file: path });
+      again();
+    }, 200);
+  }
+
+  function request() {
+    return api.get('/api/memory', { text });
+  }
+
+  function draw(answer) {
+    const notes = [answer.fallback, ...(answer.warnings ?? [])].filter(Boolean).map((note) => h('p.muted', `! ${note}`));
+    return [notes, answer.results ? found(answer) : files(answer.files)];
+  }
+
+  function found({ results: hits, files: count }) {
+    if (!hits.length) return h('p.muted', `Nothing fits in ${count} files.`);
+    return hits.map((hit) =>
+      h(
+        'section.box',
+        h(
+          'div.row',
+          h('button.link', { onclick: () => show(hit.path) }, hit.citation),
+          h('span.muted.grow', writer(hit.written_by)),
+          h('small', `fits ${Math.round(hit.score * 100)} %`),
+        ),
+        h('pre', marked(hit.snippet)),
+      ),
+    );
+  }
+
+  /** The words of the search, so that one sees why it was found. */
+  function marked(snippet) {
+    const words = text.split(/\s+/).filter((word) => word.length > 1);
+    if (!words.length) return visible(snippet);
+    const parts = snippet.split(new RegExp(`(${words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|')})`, 'i'));
+    return parts.map((part, at) => (at % 2 ? h('mark', visible(part)) : visible(part)));
+  }
+
+  function files(list) {
+    if (!list.length)
+      return empty(
+        'Nothing is remembered yet. Agents keep what matters later in MEMORY.md and in files of the folder “memory”, and search it when they need it.',
+        'Tell the agent something to remember',
+        href('chat'),
+      );
+    return h(
+      'ul.pick',
+      list.map((each) =>
+        h(
+          'li',
+          h('button.link', { onclick: () => show(each.path) }, h('code', each.path)),
+          h('span.muted', each.note ?? ''),
+          h('small', `${bytes(each.bytes)}${each.changed ? ` · ${ago(each.changed)}` : ''}`),
+        ),
+      ),
+    );
+  }
+
+  async function show(name) {
+    path = name;
+    replace('memory', null, { text, file: path });
+    load(
+      file,
+      () => api.get('/api/memory/file', { path: name }),
+      (answer) => fileView(answer),
+    );
+  }
+
+  function fileView(answer) {
+    const lines = answer.text.split('\n');
+    const mayEdit = store.can('admin');
+    return [
+      h(
+        'div.row',
+        h('h2.grow', answer.path),
+        mayEdit && answer.editable && editButton(answer),
+        mayEdit && forgetButton(answer.path, 'Forget the whole file'),
+      ),
+      answer.parts.map((part) =>
+        h(
+          'section.box',
+          h(
+            'div.row',
+            h('span.muted.grow', `${lineRange(part)} · ${writer(part.written_by)}`),
+            part.written_by.session && h('a', { href: href('chat', part.written_by.session) }, 'Its session'),
+            part.written_by.call && h('a', { href: href('history', part.written_by.call) }, 'Its call'),
+            mayEdit && forgetButton(`${answer.path}#L${part.first}-L${part.last}`, 'Forget'),
+          ),
+          h('pre.output', visible(lines.slice(part.first - 1, part.last).join('\n'))),
+        ),
+      ),
+    ];
+  }
+
+  function editButton(answer) {
+    return h(
+      'button',
+      {
+        onclick: () => {
+          const input = h('textarea.mono', { rows: 16, 'aria-label': `Text of ${answer.path}`, spellcheck: 'false' }, answer.text);
+          const save = h(
+            'button.primary',
+            { onclick: () => change(save, () => api.put('/api/memory/file', { path: answer.path, text: input.value }), 'Saved') },
+            'Save',
+          );
+          fill(file, h('h2', answer.path), input, h('div.row', h('button', { onclick: () => show(answer.path) }, 'Cancel'), save));
+          input.focus();
+        },
+      },
+      'Edit…',
+    );
+  }
+
+  function forgetButton(citation, label) {
+    const button = h(
+      'button.danger',
+      {
+        onclick: async () => {
+          const done = await change(button, () => api.delete(`/api/memory?citation=${encodeURIComponent(citation)}`), 'Forgotten');
+          if (done && !citation.includes('#')) {
+            path = null;
+            replace('memory', null, { text });
+            fill(file);
+          }
+        },
+      },
+      label,
+    );
+    return button;
+  }
+
+  /** Each change is a call: the history can undo it. */
+  function change(button, run, word) {
+    return act(button, async () => {
+      const done = await run();
+      toast(`${word}. The history has it, and can undo it.`, { kind: 'ok' });
+      again();
+      if (path && !button.textContent.includes('whole')) show(path);
+      return done;
+    });
+  }
+
+  function addNote() {
+    const input = h('input', { placeholder: 'Releases are on Fridays', size: 32 });
+    const add = h(
+      'button',
+      {
+        onclick: async () => {
+          if (!input.value.trim()) return input.focus();
+          const done = await change(add, () => api.post('/api/memory', { text: input.value }), 'Remembered');
+          if (done) input.value = '';
+          return undefined;
+        },
+      },
+      'Remember',
+    );
+    return [control('New note', input), add];
+  }
+}
+
+function lineRange({ first, last }) {
+  return first === last ? `Line ${first}` : `Lines ${first}–${last}`;
+}
+
+function writer({ author, agent, tainted, edited_since: edited }) {
+  const who = author === 'agent' ? `written by agent ${agent ?? ''}` : 'written by you';
+  return [who, tainted && '! after untrusted content', edited && 'edited since'].filter(Boolean).join(' · ');
+}

@@ -1,0 +1,50 @@
+//! Connections: MCP servers and models, and the tools of servers that wait for the user.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::Answer;
+use crate::app::App;
+use crate::auth::{Scope, SignedIn};
+use crate::backend::ServerRequest;
+use crate::body::Body;
+use crate::render;
+
+pub(super) async fn list(State(app): State<App>, token: SignedIn) -> Answer<Value> {
+    token.need(Scope::View)?;
+    Ok(Json(app.backend.connections().await?))
+}
+
+/// Starts a server, and shows what has changed since the user approved its tools. A program runs: so this is no GET.
+pub(super) async fn review(State(app): State<App>, token: SignedIn, Path(name): Path<String>) -> Answer<Value> {
+    token.need(Scope::Admin)?;
+    let mut review = app.backend.server(&name, ServerRequest::Review).await?;
+    for change in review["changes"].as_array_mut().into_iter().flatten() {
+        change["diff_html"] = json!(render::diff(change["diff"].as_str().unwrap_or_default()));
+    }
+    review["log_html"] = json!(review["log"].as_str().map(render::ansi));
+    app.changed("tools");
+    Ok(Json(review))
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct ApproveRequest {
+    /// The fingerprint of a review: what was seen is what is approved.
+    fingerprint: String,
+}
+
+pub(super) async fn approve(
+    State(app): State<App>,
+    token: SignedIn,
+    Path(name): Path<String>,
+    Body(request): Body<ApproveRequest>,
+) -> Answer<Value> {
+    token.need(Scope::Admin)?;
+    let approved = app.backend.server(&name, ServerRequest::Approve(&request.fingerprint)).await?;
+    app.sessions.use_new_settings();
+    app.changed("tools");
+    Ok(Json(approved))
+}

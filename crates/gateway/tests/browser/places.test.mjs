@@ -1,0 +1,184 @@
+// What the page offers beyond the conversation: completion of files, access, the whole output, memory; two tabs, a skewed clock.
+
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { before, describe } from 'node:test';
+import { matchTree } from './golden.mjs';
+import { openWorld, send, turnEnd, visit } from './open.mjs';
+import { step } from './steps.mjs';
+import { streamingModel } from './streaming.mjs';
+
+describe('places', { timeout: 600_000 }, () => {
+  const world = openWorld({
+    files: { 'README.md': '# Hello\n', 'docs/notes.md': 'notes\n', 'big.txt': `${'a line of text\n'.repeat(20_000)}the last line\n` },
+    config: '[rules]\nask = ["write_file(**)"]\n[gateway]\ninvoke_allow = ["exec"]\n',
+  });
+  let browser;
+  let server;
+  let page;
+  before(() => {
+    ({ browser, server, page } = world);
+  });
+  const toast = (text) => page.until(`“${text}”`, (wanted) => document.querySelector('.toast')?.textContent.includes(wanted), text);
+  const clearToasts = () => page.evaluate(() => document.querySelectorAll('.toast').forEach((each) => each.remove()));
+  const asked = (on) => on.until('question', () => document.querySelector('dialog.approval[open]') !== null);
+  const answer = async (key) => {
+    await asked(page);
+    await page.until('armed buttons', () => ![...document.querySelectorAll('dialog.approval button')].some((each) => each.disabled));
+    await page.press(key);
+  };
+
+  step('@ completes a file, and Tab takes it', async () => {
+    await page.type('combobox', 'Message', 'read @no');
+    await page.until('offer', () => document.querySelector('.suggest li')?.textContent === 'docs/notes.md');
+    await page.press('Tab');
+    assert.equal(await page.evaluate(() => document.querySelector('textarea').value), 'read @docs/notes.md ');
+    await page.press('Enter');
+    await turnEnd(page);
+  });
+
+  step('the access of the session is lowered with one click and raised after a question', async () => {
+    await page.click('button', 'access: workspace-write ▾');
+    await page.click('menuitem', '↓ read-only');
+    await toast('read-only');
+    await page.find('button', 'access: read-only ▾');
+    await clearToasts();
+    await send(page, 'write "a" to a.txt');
+    await page.until('refusal', () => [...document.querySelectorAll('haft-call')].at(-1)?.call.state === 'denied');
+    assert.equal(existsSync(join(server.workspace, 'a.txt')), false);
+    await page.click('button', 'access: read-only ▾');
+    await page.click('menuitem', '↑ workspace-write');
+    await page.find('dialog', 'Raise the access of this session to workspace-write?');
+    await page.click('button', 'Raise to workspace-write');
+    await page.find('button', 'access: workspace-write ▾');
+    await clearToasts();
+  });
+
+  step('two tabs: an answer in one closes the question of the other, and says who answered', async () => {
+    const other = await browser.page({ context: page.context });
+    await other.goto(await page.evaluate(() => location.href));
+    await other.until('conversation', () => document.querySelector('haft-call') !== null);
+    await page.until('idle session', () => !document.querySelector('.place-head [role=status]'));
+    await send(page, 'write "b" to b.txt');
+    await asked(other);
+    await answer('y');
+    await other.until('closed question', () => document.querySelector('dialog.approval') === null);
+    await other.until('word on it', () => document.querySelector('.toast')?.textContent.includes('allowed once by page'));
+    await page.until('written file', () => [...document.querySelectorAll('haft-call')].at(-1)?.call.state === 'success');
+    assert.equal(readFileSync(join(server.workspace, 'b.txt'), 'utf8'), 'b');
+  });
+
+  step('a clock that is an hour off shows the same time to answer', async () => {
+    const skewed = await browser.page({ context: page.context });
+    await skewed.send('Page.addScriptToEvaluateOnNewDocument', { source: `(${shiftClock})(3_600_000)` });
+    await skewed.goto(await page.evaluate(() => location.href));
+    await skewed.until('conversation', () => document.querySelector('haft-call') !== null);
+    await page.until('idle session', () => !document.querySelector('.place-head [role=status]'));
+    await send(page, 'write "c" to c.txt');
+    await asked(skewed);
+    const left = await skewed.until('countdown', () => document.querySelector('dialog.approval .countdown')?.textContent);
+    assert.match(left, /expires in (2:0|1:[345])/);
+    await answer('n');
+    await page.until('closed question', () => document.querySelector('dialog.approval') === null);
+  });
+
+  step('the whole of an output that was cut is read page by page', async () => {
+    await page.until('idle session', () => !document.querySelector('.place-head [role=status]'));
+    const call = await page.evaluate(async () => {
+      const body = JSON.stringify({ arguments: { command: 'cat big.txt' } });
+      const request = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
+      return await (await fetch('/api/tools/exec/invoke', request)).json();
+    });
+    assert.equal(call.state, 'success', JSON.stringify(call).slice(0, 800));
+    await page.evaluate((shown) => {
+      const card = document.createElement('haft-call');
+      card.call = shown;
+      document.querySelector('.chat-main').prepend(card);
+      card.toggle(true);
+    }, call);
+    await page.click('button', 'Full output…');
+    await page.find('dialog', 'Output of exec');
+    const where = () => page.evaluate(() => document.querySelector('dialog [role=status]').textContent);
+    await page.until('first part', () => document.querySelector('dialog .output')?.textContent.startsWith('a line of text'));
+    assert.match(await where(), /^0 B to 65\.\d kB of 300\.0 kB$/);
+    for (let round = 0; round < 4; round += 1) {
+      const before = await where();
+      await page.click('button', 'Next');
+      await page.until('next part', (shown) => document.querySelector('dialog [role=status]').textContent !== shown, before);
+    }
+    assert.match(await page.evaluate(() => document.querySelector('dialog .output').textContent), /the last line\n$/);
+    assert.equal((await page.query('button', 'Next')).properties.some(({ name, value }) => name === 'disabled' && value.value), true);
+    await page.click('button', 'Close');
+  });
+
+  step('memory: a note is added, found with its words marked, and forgotten', async () => {
+    await visit(page, 'memory');
+    await page.type('textbox', 'New note', 'Releases are on Fridays');
+    await page.click('button', 'Remember');
+    await answer('y');
+    await toast('Remembered');
+    await clearToasts();
+    await page.type('searchbox', 'Search', 'Fridays');
+    await page.until('marked word', () => document.querySelector('mark')?.textContent === 'Fridays');
+    await page.click('button', 'MEMORY.md#L1');
+    await page.find('button', 'Forget');
+    await matchTree(page, 'memory', { role: 'main', name: '' });
+    await page.click('button', 'Forget the whole file');
+    await answer('y');
+    await toast('Forgotten');
+    assert.equal(existsSync(join(server.workspace, 'MEMORY.md')), false);
+  });
+
+  step('nothing in the console of the page is an error', () => assert.deepEqual(page.errors, []));
+});
+
+describe('restart', { timeout: 600_000 }, () => {
+  const world = openWorld({
+    first: async (opened) => {
+      opened.site = await streamingModel();
+      return { config: opened.site.config };
+    },
+  });
+
+  step('a server that is killed in mid-stream leaves no doubled and no lost text', async () => {
+    const { page, server, site } = world;
+    const texts = () => [...document.querySelectorAll('.message.user .bubble, .message.assistant .rendered')].map((each) => each.textContent.trim());
+    const asked = site.asked();
+    await send(page, 'say words');
+    await asked;
+    site.say('one two ');
+    site.say('three');
+    await page.until('streamed words', () => document.querySelector('.message.assistant')?.textContent.includes('three'));
+    assert.deepEqual(await page.evaluate(texts), ['say words', 'one two three']);
+    const { host } = new URL(server.url);
+    server.child.kill('SIGKILL');
+    await page.until('word on the connection', () => document.querySelector('.live').textContent.includes('reconnecting'));
+    await server.run(['--listen', host]);
+    await page.until('live page', () => document.querySelector('.live').textContent.includes('live'));
+    const again = site.asked();
+    await send(page, 'once more');
+    await again;
+    site.say('four ');
+    site.say('five');
+    site.end();
+    await turnEnd(page);
+    const seen = await page.evaluate(texts);
+    assert.deepEqual([seen.filter((text) => text === 'say words').length, seen.slice(-2)], [1, ['once more', 'four five']], JSON.stringify(seen));
+    assert.ok(seen.filter((text) => text.includes('three')).length <= 1, JSON.stringify(seen));
+  });
+});
+
+/** Sets the clock of a page ahead. Runs in the page. */
+function shiftClock(shift) {
+  const real = Date.now;
+  window.Date = class extends Date {
+    constructor(...values) {
+      if (values.length) super(...values);
+      else super(real() + shift);
+    }
+    static now() {
+      return real() + shift;
+    }
+  };
+}
