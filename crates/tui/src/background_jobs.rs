@@ -38,17 +38,13 @@ fn sentence(status: &JobStatus, effects: Option<&RunEffects>) -> String {
     let ended = format!("the command in the background '{}' was ended with the conversation: {command}.", status.id);
     match effects.and_then(|effects| effects.changes.as_ref()) {
         Some(Ok(set)) if !set.changes.is_empty() => {
-            let (changes, id) = (were(&count(set.changes.len(), "staged change")), &set.id);
-            format!("{ended} Its {changes} not applied: `haft call exec --commit {id}` applies them.")
+            let (were, them) = if set.changes.len() == 1 { ("was", "it") } else { ("were", "them") };
+            let (changes, id) = (count(set.changes.len(), "staged change"), &set.id);
+            format!("{ended} Its {changes} {were} not applied: `haft call exec --commit {id}` applies {them}.")
         }
         Some(Err(why)) => format!("{ended} Its staged changes are lost: {why}"),
         _ => ended,
     }
-}
-
-/// `1 staged change was`, `2 staged changes were`.
-fn were(counted: &str) -> String {
-    format!("{counted} {}", if counted.ends_with('s') { "were" } else { "was" })
 }
 
 #[cfg(test)]
@@ -102,13 +98,13 @@ mod tests {
         };
         let ended = "the command in the background 'job-1' was ended with the conversation: make all.";
         let lost = RunEffects { changes: Some(Err("the disk is full".into())), ..RunEffects::default() };
-        let commits = "`haft call exec --commit chg-1` applies them.";
+        let commits = "`haft call exec --commit chg-1` applies";
         for (effects, rest) in [
             (None, String::new()),
             (Some(RunEffects::default()), String::new()),
             (Some(effects(&[])), String::new()),
-            (Some(effects(&["/w/a"])), format!(" Its 1 staged change was not applied: {commits}")),
-            (Some(effects(&["/w/a", "/w/b"])), format!(" Its 2 staged changes were not applied: {commits}")),
+            (Some(effects(&["/w/a"])), format!(" Its 1 staged change was not applied: {commits} it.")),
+            (Some(effects(&["/w/a", "/w/b"])), format!(" Its 2 staged changes were not applied: {commits} them.")),
             (Some(lost), " Its staged changes are lost: the disk is full".to_owned()),
         ] {
             assert_eq!(sentence(&status, effects.as_ref()), format!("{ended}{rest}"));
