@@ -81,6 +81,9 @@ impl StepResult {
         let output = ellipsize(self.for_user(), characters);
         let is_change = ["write_file", "write", "edit_file", "edit", "apply_patch"].contains(&self.tool.as_str());
         match output.split_once('\n') {
+            Some((first, rest)) if is_change && !self.failed && first.ends_with(':') => {
+                format!("{name}: {first} {}", rest.lines().next().unwrap_or_default())
+            }
             Some((first, _)) if is_change && !self.failed => format!("{name}: {first}"),
             Some(_) => {
                 let fence = fence(&output);

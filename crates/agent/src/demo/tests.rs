@@ -362,6 +362,8 @@ fn demo_repeats_results_and_always_says_what_it_is() {
     assert_eq!(last, format!("{ANNOUNCEMENT}\nread_file:\n````\n# one\n```\ntwo\n````"), "a file is shown as it is");
     let (_, last) = played("append 'x' to a.txt", |_| Ok("Wrote it\n--- a\n+++ b"));
     assert_eq!(last, format!("{ANNOUNCEMENT}\nwrite_file: Wrote it"), "its diff is shown with the call");
+    let (_, last) = played("delete a.txt", |_| Ok("Success. Changed:\nD a.txt\n(0 lines added, 1 removed)"));
+    assert_eq!(last, format!("{ANNOUNCEMENT}\napply_patch: Success. Changed: D a.txt"));
     let lone = Message::results(vec![result(
         &Block::Call { id: "1".into(), name: "noop".into(), arguments: "{}".into(), opaque: None },
         &json!({"status": "success", "result": "done"}),
