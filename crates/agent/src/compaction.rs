@@ -161,12 +161,14 @@ impl Runner {
     }
 
     /// After the model has refused a conversation as too long: summarizes it, or shortens long messages. Returns whether it is shorter.
+    /// Where a summary was not enough, the window is smaller than the configuration says, and the last messages are too long for it.
     pub(crate) async fn make_shorter(&mut self, cancel: &CancellationToken, progress: &mut TurnProgress) -> Result<bool, TurnStop> {
-        if self.summarize(cancel, progress).await? {
+        let is_first = progress.shortenings <= 1;
+        if is_first && self.summarize(cancel, progress).await? {
             return Ok(true);
         }
         let used: usize = self.messages.iter().map(size).sum();
-        Ok(cut(&self.messages, 0).is_none() && self.shorten_to_fit(used / 2, progress))
+        Ok((!is_first || cut(&self.messages, 0).is_none()) && self.shorten_to_fit(used / 2, progress))
     }
 
     /// Replaces the older part of the conversation by a summary of the model. Without one the conversation stays as it is.

@@ -17,6 +17,7 @@ use haft_provider::{
 use haft_text::truncate::ellipsize;
 use tokio_util::sync::CancellationToken;
 
+use self::questions::is_about_itself;
 use self::request::{DemoCall, DemoRequest};
 use self::steps::{DemoStep, NextAction, NotUnderstood, StepResult, next_action, steps};
 use crate::Provider;
@@ -26,8 +27,8 @@ use crate::runner::text_of;
 const ANNOUNCEMENT: &str = "[demo model: a few rules, not a language model]";
 const HELP: &str = "I understand plain requests: \"list files\", \"find *.toml\", \"read README.md\", \"search for TODO\", \
                     \"create notes.txt with 'hello'\", \"append 'more' to notes.txt\", \"replace 'hello' with 'goodbye' in notes.txt\", \
-                    \"delete notes.txt\", \"run `ls -l`\", \"run the tests\", \"git status\", \"fetch http://127.0.0.1:8080/\", \
-                    \"what time is it in Tokyo\", \"how much memory is there\", and several steps with \"then\". \
+                    \"delete notes.txt\", \"rename a.txt to b.txt\", \"run `ls -l`\", \"run the tests\", \"git status\", \"fetch http://127.0.0.1:8080/\", \
+                    \"what time is it in Tokyo\", \"how much memory is there\", and several steps with \"then\" (\"append 'more' to notes.txt then show it\"). \
                     For a real model set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or configure a provider.";
 /// How much of a result is repeated in an answer.
 const RESULT_CHARS: usize = 600;
@@ -95,7 +96,11 @@ fn answer(turn: &ModelTurn<'_>) -> Vec<Block> {
     let lines: Vec<String> = last.iter().map(|result| result.line(RESULT_CHARS)).collect();
     // The first block is what the user wrote; files that it names follow.
     let text = asked.map(|asked| text_of(&turn.messages[asked].blocks[..turn.messages[asked].blocks.len().min(1)]));
-    let steps = match steps(&text.unwrap_or_default()) {
+    let text = text.unwrap_or_default();
+    if is_about_itself(&text) {
+        return vec![Block::text(format!("{ANNOUNCEMENT} {HELP}"))];
+    }
+    let steps = match steps(&text) {
         Ok(steps) => steps,
         // A conversation that was compacted begins with results.
         Err(_) if !lines.is_empty() => return vec![said(lines, None)],

@@ -35,6 +35,8 @@ use crate::turn::{RoundOutcome, Steering, TurnProgress, TurnStop};
 
 /// How often an interrupted answer is requested again within one turn.
 const MAX_BREAKS: u32 = 3;
+/// How often a conversation that the model finds too long is made shorter within one turn.
+const MAX_SHORTENINGS: u32 = 4;
 /// How often a model may pause without a call before that counts as its end.
 const MAX_PAUSES: u32 = 16;
 
@@ -254,9 +256,11 @@ impl Runner {
         progress: &mut TurnProgress,
     ) -> Result<RoundOutcome, TurnStop> {
         progress.breaks += 1;
-        let is_first = error.kind == ProviderErrorKind::TooLong && !std::mem::replace(&mut progress.was_too_long, true);
-        if is_first && self.make_shorter(cancel, progress).await? {
-            return Ok(RoundOutcome::Continue);
+        if error.kind == ProviderErrorKind::TooLong && progress.shortenings < MAX_SHORTENINGS {
+            progress.shortenings += 1;
+            if self.make_shorter(cancel, progress).await? {
+                return Ok(RoundOutcome::Continue);
+            }
         }
         // The client has retried requests without an answer often enough.
         let worth_asking = error.is_retryable() && (error.partial || error.kind == ProviderErrorKind::Garbled);

@@ -76,8 +76,8 @@ pub(crate) struct TurnProgress {
     pub(crate) pauses: u32,
     /// How often the model was told to give structured output.
     pub(crate) reminders: u32,
-    /// Whether the model has refused the conversation as too long.
-    pub(crate) was_too_long: bool,
+    /// How often the conversation was made shorter, because the model refused it as too long.
+    pub(crate) shortenings: u32,
     /// How far the conversation is known to be well-formed.
     pub(crate) checked: ValidatedPrefix,
     /// Its estimated tokens.
@@ -97,7 +97,7 @@ impl TurnProgress {
             breaks: 0,
             pauses: 0,
             reminders: 0,
-            was_too_long: false,
+            shortenings: 0,
             checked: ValidatedPrefix::default(),
             tokens: TokenCount::default(),
             usage: Usage::default(),

@@ -222,6 +222,19 @@ async fn a_model_that_finds_it_too_long_gets_a_summary_once() {
     assert_eq!(hopeless.turn().await.reason, EndReason::Failed);
 }
 
+#[tokio::test]
+async fn last_messages_are_shortened_where_a_summary_is_not_enough() {
+    let refusals = [Err(ProviderErrorKind::TooLong), says("short"), Err(ProviderErrorKind::TooLong), Err(ProviderErrorKind::TooLong)];
+    let mut world = world(1_000_000, 0, refusals.into_iter().chain([says("done")]).collect());
+    world.runner.messages = conversation(3, 100);
+    let sizes =
+        |world: &World| world.model.seen.lock().unwrap().iter().map(|sent| sent.iter().map(size).sum::<usize>()).collect::<Vec<_>>();
+    let end = world.runner.turn(Message::user("y".repeat(80_000)), &CancellationToken::new()).await;
+    let sizes = sizes(&world);
+    assert_eq!((end.reason, sizes.len()), (EndReason::Done, 5), "{:?}", world.notices());
+    assert!(sizes[3] * 2 <= sizes[2] + 200 && sizes[4] * 2 <= sizes[3] + 200, "{sizes:?}");
+}
+
 /// A conversation with a larger model, continued with this one.
 fn long_conversation(turns: usize, chars: usize) -> Vec<Message> {
     let turn = |number: usize| [Message::user(format!("{number} {}", "z".repeat(chars))), Message::assistant(vec![Block::text("ok")])];

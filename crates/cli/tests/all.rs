@@ -53,6 +53,7 @@ mod suite {
     mod network;
     mod odd_calls;
     mod ordinary;
+    mod packages;
     #[cfg(feature = "pdf")]
     mod pdf;
     mod planning;

@@ -17,6 +17,7 @@ mod errors;
 mod fingerprint;
 mod folder_stamp;
 mod git;
+mod git_settings;
 mod location_check;
 mod names;
 mod open;
@@ -40,6 +41,7 @@ mod write;
 
 pub use self::fingerprint::sha256;
 pub use self::folder_stamp::FolderStamp;
+pub use self::git_settings::paths_run_by_git;
 pub use self::protected::may_be_protected;
 pub use self::sandbox_paths::{SandboxPaths, ScanCache};
 pub use self::special_entry::{directory_state, link_state};

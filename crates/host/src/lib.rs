@@ -12,7 +12,8 @@ mod system;
 
 pub use clock::SystemClock;
 pub use files::{
-    FolderStamp, LocalFiles, SandboxPaths, ScanCache, WorkspaceOptions, directory_state, link_state, may_be_protected, sha256,
+    FolderStamp, LocalFiles, SandboxPaths, ScanCache, WorkspaceOptions, directory_state, link_state, may_be_protected,
+    paths_run_by_git, sha256,
 };
 pub use http::{GuardedClient, HttpOptions, NetworkRuleError, NetworkRules, Resolve, SandboxDialer, SystemResolver, UpstreamProxy};
 pub use local::{HostParts, LocalHost};

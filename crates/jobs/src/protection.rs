@@ -83,6 +83,11 @@ impl RunProtection {
         overlaid.dedup_by(|deeper, above| deeper.starts_with(&*above));
         paths.repositories.clone_from(&overlaid);
         let read_only = if git == GitAccess::ReadOnly { std::mem::take(&mut overlaid) } else { Vec::new() };
+        // Those of nested repositories: the session's own are mounted already.
+        let is_beneath = |path: &PathBuf| writable.iter().any(|root| path.starts_with(root)) && !path.is_symlink() && path.exists();
+        let nested: Vec<PathBuf> =
+            existing.run_by_git.iter().filter(|path| is_beneath(path) && !paths.protected.contains(path)).cloned().collect();
+        paths.protected.extend(nested);
         let guarded = if is_staged { None } else { GuardedPaths::find(files, &options.changes.guarded)? };
         paths.protected.extend(guarded.iter().flat_map(|guarded| guarded.existing().cloned()));
         let layers = prepare_layers(&folder.0, &overlaid)?;
@@ -92,7 +97,7 @@ impl RunProtection {
         let hidden = paths.masked.iter().filter(|path| existing.protected.contains(path));
         let mounted: Vec<PathBuf> = paths.protected.iter().chain(hidden).cloned().collect();
         let guard = Guard::new(&existing.protected, &git).with_mounts(&mounted).with_read_only(&read_only);
-        let guard = guard.with_folders(Arc::clone(folders));
+        let guard = guard.with_folders(Arc::clone(folders)).with_run_by_git(existing.run_by_git);
         let (git, removed) = (Arc::new(Mutex::new(Some(git))), Arc::default());
         let removals = if is_staged { None } else { serve_removals(&git, &removed, &writable, &quarantine, &origin, &options.folder) };
         let (files, refused) = (Arc::clone(files), Mutex::default());

@@ -7,6 +7,7 @@ use haft_agent::{ConversationAgents, Runner};
 use haft_store::{CallLog, SessionRecord, SessionStore};
 use haft_text::truncate::first_chars;
 
+use crate::background_jobs::end_jobs;
 use crate::failure::Failure;
 
 /// How much of the first message becomes the title of its session.
@@ -32,6 +33,7 @@ impl Conversation {
     /// Ends what still works for the conversation, and waits until that is stored.
     pub async fn finish(&self) {
         self.agents.lanes().shut_down("the conversation was closed").await;
+        end_jobs(&self.runner.session).await;
     }
 
     /// Titles the session with the first line of this message, unless it has a title.

@@ -2,6 +2,7 @@
 //!
 //! It builds nothing: the binary passes in the conversation, the stores and a [`chat::ChatBackend`].
 
+mod background_jobs;
 pub mod calls;
 pub mod chat;
 pub mod conversation;

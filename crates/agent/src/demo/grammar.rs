@@ -22,6 +22,8 @@ pub(super) enum Part {
     Address,
     /// A quoted text, or one word.
     Word,
+    /// A number from one on.
+    Number,
     /// A quoted text.
     Quoted,
     /// A quoted text, or words without quotes as they were written.
@@ -102,6 +104,13 @@ const REVERSALS: &[&str] = &[
     "can't", "no", "avoid", "stop", "until", "when", "whenever", "every", "each",
 ];
 
+/// A request as it was written, and the file that "it" is.
+#[derive(Debug, Clone, Copy)]
+struct RequestText<'t> {
+    text: &'t str,
+    it: Option<&'t str>,
+}
+
 /// The request of a clause; `None` if it is not understood. A bare file name repeats the request before it.
 pub(super) fn request(clause: &Clause, text: &str, before: Option<&DemoRequest>) -> Option<DemoRequest> {
     let is_replace = clause.words.iter().any(|word| word.is(&["replace", "change"]));
@@ -114,6 +123,7 @@ pub(super) fn request(clause: &Clause, text: &str, before: Option<&DemoRequest>)
     }
     let opening = clause.words.iter().take_while(|word| word.is(OPENINGS)).count();
     let words = &clause.words[opening..];
+    let text = RequestText { text, it: before.and_then(DemoRequest::file) };
     PHRASES.iter().find_map(|phrase| {
         let mut captured = Vec::new();
         matches(phrase.parts, words, text, &mut captured).then(|| (phrase.request)(&captured))?
@@ -124,7 +134,7 @@ pub(super) fn request(clause: &Clause, text: &str, before: Option<&DemoRequest>)
 fn repeated(before: &DemoRequest, word: &RequestWord) -> Option<DemoRequest> {
     let path = (word.is_path() || word.quoted).then(|| word.path());
     match before {
-        DemoRequest::Read { .. } => Some(DemoRequest::Read { path: path? }),
+        DemoRequest::Read { lines, .. } => Some(DemoRequest::Read { path: path?, lines: *lines }),
         DemoRequest::Delete { .. } => Some(DemoRequest::Delete { path: path? }),
         _ if word.is_url() => Some(DemoRequest::Fetch { url: word.bare().to_owned() }),
         _ => None,
@@ -132,7 +142,7 @@ fn repeated(before: &DemoRequest, word: &RequestWord) -> Option<DemoRequest> {
 }
 
 /// Whether the words match the parts, each of them.
-fn matches(parts: &[Part], words: &[RequestWord], text: &str, captured: &mut Vec<String>) -> bool {
+fn matches(parts: &[Part], words: &[RequestWord], text: RequestText<'_>, captured: &mut Vec<String>) -> bool {
     let Some((part, rest)) = parts.split_first() else { return words.iter().all(|word| word.is(ENDINGS)) };
     if let Part::Maybe(wanted) = part {
         let present = words.first().is_some_and(|word| word.is(wanted)) && matches(rest, &words[1..], text, captured);
@@ -152,19 +162,20 @@ fn matches(parts: &[Part], words: &[RequestWord], text: &str, captured: &mut Vec
     skips_filler(parts, words, text, captured)
 }
 
-fn skips_filler(parts: &[Part], words: &[RequestWord], text: &str, captured: &mut Vec<String>) -> bool {
+fn skips_filler(parts: &[Part], words: &[RequestWord], text: RequestText<'_>, captured: &mut Vec<String>) -> bool {
     // Text is taken as it was written.
     let may_skip = !parts.first().is_some_and(|part| part.has_many_words()) && words.first().is_some_and(|word| word.is(FILLERS));
     may_skip && matches(parts, &words[1..], text, captured)
 }
 
 /// What a part takes of the words: `None` if it does not match, and nothing for a fixed word.
-fn capture(part: Part, words: &[RequestWord], text: &str) -> Option<Vec<String>> {
+fn capture(part: Part, words: &[RequestWord], text: RequestText<'_>) -> Option<Vec<String>> {
     let [first, ..] = words else { return None };
     let is_name = || !first.is(NOT_NAMES) && !first.is(FILLERS) && !first.bare().is_empty() && !first.is_url();
     match part {
         Part::Any(wanted) => first.is(wanted).then(Vec::new),
         Part::Maybe(_) => None,
+        Part::Path | Part::File if first.is(&["it"]) => text.it.map(|file| vec![file.to_owned()]),
         Part::Path => (first.quoted || is_name()).then(|| vec![first.path()]),
         Part::File => {
             let has_capital = first.bare().starts_with(char::is_uppercase) && is_name();
@@ -173,13 +184,14 @@ fn capture(part: Part, words: &[RequestWord], text: &str) -> Option<Vec<String>>
         Part::Glob => (first.bare().contains('*') || first.is_path()).then(|| vec![first.path()]),
         Part::Address => address(first).map(|address| vec![address]),
         Part::Word => (first.quoted || is_name()).then(|| vec![first.bare().to_owned()]),
+        Part::Number => first.bare().parse::<u32>().is_ok_and(|number| number > 0).then(|| vec![first.bare().to_owned()]),
         Part::Quoted => first.quoted.then(|| vec![first.text.clone()]),
         Part::Text | Part::Command if words.len() == 1 && first.quoted => Some(vec![first.text.clone()]),
         Part::Text | Part::Command if words.len() == 1 && first.is(NOT_NAMES) => None,
         // In a command a quote belongs there; elsewhere it is not clear what of it is meant.
         Part::Text if words.iter().any(|word| word.quoted) => None,
         Part::Text | Part::Command => {
-            let text = unpunctuated(source_of(text, words));
+            let text = unpunctuated(source_of(text.text, words));
             let text = if part == Part::Command { text.strip_suffix(" please").unwrap_or(text) } else { text };
             (!text.is_empty()).then(|| vec![text.to_owned()])
         }

@@ -1,7 +1,7 @@
 //! The table of phrases. The first that matches a clause counts.
 #![allow(clippy::unnecessary_wraps, reason = "some phrases ask for what cannot be done, and all have one type")]
 
-use super::grammar::Part::{self, Address, Any, Command, File, Glob, Maybe, Path, Quoted, Text, Word};
+use super::grammar::Part::{self, Address, Any, Command, File, Glob, Maybe, Number, Path, Quoted, Text, Word};
 use super::request::DemoRequest;
 
 /// A phrase, and what it asks for with the captured texts. `None` if it asks for something that cannot be done.
@@ -35,6 +35,9 @@ const GIT: Part = Any(&["git"]);
 const TESTS: Part = Any(&["tests", "test"]);
 const RUN: Part = Any(&["run", "execute", "exec"]);
 const FIND: Part = Any(&["find", "locate"]);
+const TEXT: Part = Any(&["word", "words", "text", "string", "phrase"]);
+const CONTAIN: Part = Any(&["contain", "containing", "mention", "mentioning", "have", "having", "use", "using", "with"]);
+const MOVE: Part = Any(&["rename", "move", "mv"]);
 const NAMED: Part = Any(&["named", "called", "matching", "like"]);
 
 #[rustfmt::skip] // one phrase a line
@@ -50,6 +53,7 @@ pub(super) const PHRASES: &[Phrase] = &[
     phrase(&[Any(&["run", "do", "execute", "start", "launch"]), Maybe(&["all", "unit"]), TESTS, Maybe(&["suite"])], |_| Some(DemoRequest::Tests)),
     phrase(&[Any(&["test"]), Maybe(&["this", "it", "everything", "code", "project"])], |_| Some(DemoRequest::Tests)),
     phrase(&[Any(&["do"]), TESTS, Any(&["pass"])], |_| Some(DemoRequest::Tests)),
+    phrase(&[IS, TESTS, Any(&["passing", "green", "ok", "fine"])], |_| Some(DemoRequest::Tests)),
 
     phrase(&[GIT, Any(&["status"])], |_| run("git status")),
     phrase(&[Any(&["show", "check", "what's", "whats"]), GIT, Any(&["status"])], |_| run("git status")),
@@ -57,6 +61,7 @@ pub(super) const PHRASES: &[Phrase] = &[
     phrase(&[WHAT, IS, Any(&["status"]), Any(&["of"]), Any(&["repo", "repository", "git"])], |_| run("git status")),
     phrase(&[WHAT, Maybe(&["has", "have", "files"]), Any(&["changed"])], |_| run("git status")),
     phrase(&[WHAT, Any(&["did"]), Any(&["i", "we"]), Any(&["change"])], |_| run("git status")),
+    phrase(&[WHAT, Maybe(&["has", "have"]), Any(&["changed"]), Any(&["in"]), GIT], |_| run("git status")),
     phrase(&[Maybe(&["show"]), GIT, Any(&["diff"])], |_| run("git diff")),
     phrase(&[Maybe(&["show"]), GIT, Any(&["log", "history"])], |_| run("git log --oneline -n 10")),
 
@@ -69,21 +74,30 @@ pub(super) const PHRASES: &[Phrase] = &[
     phrase(&[WHAT, IS, Any(&["here", "there"])], |_| Some(DemoRequest::List { path: None })),
     phrase(&[WHATS, Any(&["here", "there"])], |_| Some(DemoRequest::List { path: None })),
 
+    phrase(&[SHOW, Any(&["first", "top"]), Number, Any(&["lines", "line"]), Any(&["of", "in", "from"]), File], |c| read_lines(&c[1], &c[0])),
+    phrase(&[SHOW, Any(&["first"]), Any(&["line"]), Any(&["of", "in", "from"]), File], |c| read_lines(&c[0], "1")),
     phrase(&[SHOW, Maybe(&["contents", "content", "text"]), Maybe(&["of"]), CALLED, Maybe(&["at", "from"]), Maybe(&["path"]), Path], read),
     phrase(&[WHAT, Any(&["does"]), Path, Any(&["say", "contain", "hold"])], read),
     phrase(&[Any(&["tell", "show"]), WHAT, Path, Any(&["says", "contains", "holds"])], read),
     phrase(&[WHAT, IS, IN, Path], look),
     phrase(&[WHATS, IN, Path], look),
     phrase(&[Any(&["tell", "show"]), WHAT, IS, IN, Path], look),
-    phrase(&[Glob], |c| (!c[0].contains('*')).then(|| DemoRequest::Read { path: c[0].clone() })),
+    phrase(&[Glob], |c| (!c[0].contains('*')).then(|| DemoRequest::Read { path: c[0].clone(), lines: None })),
 
     phrase(&[FIND, Maybe(&["all"]), Maybe(&["files"]), Maybe(&["named", "called", "matching", "like"]), Glob], find),
     phrase(&[FIND, Maybe(&["all"]), Maybe(&["files"]), NAMED, Word], find),
+    phrase(&[FIND, Maybe(&["all"]), Word, Any(&["files"])], find_language),
+    phrase(&[LIST, Maybe(&["all"]), Word, Any(&["files"])], find_language),
+    phrase(&[FIND, Maybe(&["all"]), Any(&["files"]), CONTAIN, Text], |c| search(&c[0], None)),
     phrase(&[Any(&["where"]), IS, Glob], find),
     phrase(&[Any(&["where's"]), Glob], find),
 
+    phrase(&[SEARCH, Maybe(&["for"]), TEXT, Text, IN, File], |c| search(&c[0], Some(&c[1]))),
+    phrase(&[SEARCH, Maybe(&["for"]), TEXT, Word, IN, Path], |c| search(&c[0], Some(&c[1]))),
+    phrase(&[SEARCH, Maybe(&["for"]), TEXT, Text], |c| search(&c[0], None)),
     phrase(&[SEARCH, Any(&["in"]), File, Any(&["for"]), Text], |c| search(&c[1], Some(&c[0]))),
     phrase(&[SEARCH, Maybe(&["for"]), Text, IN, File], |c| search(&c[0], Some(&c[1]))),
+    phrase(&[SEARCH, Maybe(&["for"]), Word, IN, Path], |c| search(&c[0], Some(&c[1]))),
     phrase(&[SEARCH, Maybe(&["files"]), Any(&["for"]), Text], |c| search(&c[0], None)),
     phrase(&[Any(&["search", "grep"]), Text], |c| search(&c[0], None)),
     phrase(&[FIND, Word, IN, Path], |c| search(&c[0], Some(&c[1]))),
@@ -108,6 +122,8 @@ pub(super) const PHRASES: &[Phrase] = &[
 
     phrase(&[Any(&["delete", "remove", "rm", "erase"]), CALLED, File], delete),
 
+    phrase(&[MOVE, CALLED, File, Any(&["to", "as", "into"]), File], |c| rename(&c[0], &c[1])),
+
     phrase(&[RUN, Any(&["command"]), Command], |c| run(&c[0])),
     phrase(&[RUN, Quoted], |c| run(&c[0])),
     phrase(&[RUN, Command], |c| run(&c[0])),
@@ -123,7 +139,11 @@ fn list(captured: &[String]) -> Option<DemoRequest> {
 }
 
 fn read(captured: &[String]) -> Option<DemoRequest> {
-    Some(DemoRequest::Read { path: captured[0].clone() })
+    Some(DemoRequest::Read { path: captured[0].clone(), lines: None })
+}
+
+fn read_lines(path: &str, lines: &str) -> Option<DemoRequest> {
+    Some(DemoRequest::Read { path: path.to_owned(), lines: Some(lines.parse().ok()?) })
 }
 
 /// A name with an ending is a file, another one a folder.
@@ -135,6 +155,30 @@ fn look(captured: &[String]) -> Option<DemoRequest> {
 
 fn find(captured: &[String]) -> Option<DemoRequest> {
     Some(DemoRequest::Find { pattern: captured[0].clone() })
+}
+
+/// Files of a language, by their ending.
+fn find_language(captured: &[String]) -> Option<DemoRequest> {
+    const ENDINGS: &[(&str, &str)] = &[
+        ("python", "py"),
+        ("rust", "rs"),
+        ("javascript", "js"),
+        ("typescript", "ts"),
+        ("go", "go"),
+        ("java", "java"),
+        ("ruby", "rb"),
+        ("c", "c"),
+        ("shell", "sh"),
+        ("html", "html"),
+        ("css", "css"),
+        ("json", "json"),
+        ("yaml", "{yaml,yml}"),
+        ("toml", "toml"),
+        ("markdown", "md"),
+        ("text", "txt"),
+    ];
+    let (_, ending) = ENDINGS.iter().find(|(language, _)| captured[0].eq_ignore_ascii_case(language))?;
+    Some(DemoRequest::Find { pattern: format!("*.{ending}") })
 }
 
 /// A search of the files here; the web is none of them.
@@ -169,6 +213,12 @@ fn replace_all(captured: &[String]) -> Option<DemoRequest> {
 fn delete(captured: &[String]) -> Option<DemoRequest> {
     let is_file = !captured[0].ends_with('/') && !captured[0].contains(['*', '\n']);
     is_file.then(|| DemoRequest::Delete { path: captured[0].clone() })
+}
+
+/// Single files only, to a name that is told.
+fn rename(from: &str, to: &str) -> Option<DemoRequest> {
+    let is_file = |path: &str| !path.ends_with('/') && !path.contains(['*', '\n']);
+    (is_file(from) && is_file(to)).then(|| DemoRequest::Rename { from: from.to_owned(), to: to.to_owned() })
 }
 
 fn run(command: &str) -> Option<DemoRequest> {

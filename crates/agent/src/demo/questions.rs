@@ -65,6 +65,32 @@ const MACHINE_WORDS: &[&str] = &[
     "left",
 ];
 
+/// Questions about the model itself, and greetings.
+const ABOUT_ITSELF: &[&str] = &[
+    "help",
+    "help me",
+    "what can you do",
+    "what can you do for me",
+    "what do you understand",
+    "what can i ask",
+    "what can i ask you",
+    "how do you work",
+    "how does this work",
+    "who are you",
+    "what are you",
+    "are you a real model",
+    "hello",
+    "hi",
+    "hey",
+];
+
+/// Whether the user asks what the model is or can do.
+pub(super) fn is_about_itself(text: &str) -> bool {
+    let words: Vec<String> = text.split_whitespace().map(|word| word.trim_matches(['?', '!', '.', ',']).to_lowercase()).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
+    ABOUT_ITSELF.contains(&words.join(" ").as_str())
+}
+
 /// The question, if every word of it is known.
 pub(super) fn question(words: &[RequestWord]) -> Option<DemoRequest> {
     let has = |wanted: &[&str]| words.iter().any(|word| word.is(wanted));

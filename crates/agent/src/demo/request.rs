@@ -16,6 +16,8 @@ pub(super) enum DemoRequest {
     },
     Read {
         path: String,
+        /// The first lines alone.
+        lines: Option<u32>,
     },
     Search {
         text: String,
@@ -43,6 +45,10 @@ pub(super) enum DemoRequest {
     },
     Delete {
         path: String,
+    },
+    Rename {
+        from: String,
+        to: String,
     },
     Run {
         command: String,
@@ -75,8 +81,19 @@ pub(super) struct DemoCall {
 impl DemoRequest {
     /// Whether it changes something, so that what follows must wait for it.
     pub(super) fn changes(&self) -> bool {
-        use DemoRequest::{Append, Create, Delegate, Delete, Replace, Run, Tests, Write};
-        matches!(self, Create { .. } | Write { .. } | Append { .. } | Replace { .. } | Delete { .. } | Run { .. } | Tests | Delegate { .. })
+        use DemoRequest::{Append, Create, Delegate, Delete, Rename, Replace, Run, Tests, Write};
+        let is_file_change = matches!(self, Create { .. } | Write { .. } | Append { .. } | Replace { .. } | Delete { .. } | Rename { .. });
+        is_file_change || matches!(self, Run { .. } | Tests | Delegate { .. })
+    }
+
+    /// The file that it is about, and that is there afterwards: "it" in the next request.
+    pub(super) fn file(&self) -> Option<&str> {
+        use DemoRequest::{Append, Create, Read, Rename, Replace, Write};
+        match self {
+            Read { path, .. } | Create { path, .. } | Write { path, .. } | Append { path, .. } | Replace { path, .. } => Some(path),
+            Rename { to, .. } => Some(to),
+            _ => None,
+        }
     }
 
     /// Whether its result is something to read.
@@ -92,7 +109,8 @@ impl DemoRequest {
             Self::List { path: Some(path) } => DemoCall::new(GLOB, json!({ "pattern": "**/*", "path": path })),
             Self::List { path: None } => DemoCall::new(GLOB, json!({ "pattern": "**/*" })),
             Self::Find { pattern } => DemoCall::new(GLOB, json!({ "pattern": anywhere(pattern) })),
-            Self::Read { path } => DemoCall::new(&["read_file", "read"], json!({ "path": path })),
+            Self::Read { path, lines: Some(lines) } => DemoCall::new(READ, json!({ "path": path, "limit": lines })),
+            Self::Read { path, lines: None } => DemoCall::new(READ, json!({ "path": path })),
             Self::Search { text, path } => search(text, path.as_deref()),
             Self::Create { path, .. } => exists(path),
             Self::Write { path, content } => DemoCall::new(WRITE, json!({ "path": path, "content": content })),
@@ -106,6 +124,10 @@ impl DemoRequest {
             }
             Self::Delete { path } => {
                 let patch = format!("*** Begin Patch\n*** Delete File: {path}\n*** End Patch\n");
+                DemoCall::new(&["apply_patch"], json!({ "input": patch }))
+            }
+            Self::Rename { from, to } => {
+                let patch = format!("*** Begin Patch\n*** Update File: {from}\n*** Move to: {to}\n*** End Patch\n");
                 DemoCall::new(&["apply_patch"], json!({ "input": patch }))
             }
             Self::Run { command } => run(command),
@@ -159,6 +181,7 @@ pub(super) enum FollowUp {
 }
 
 const GLOB: &[&str] = &["glob_search"];
+const READ: &[&str] = &["read_file", "read"];
 const WRITE: &[&str] = &["write_file", "write"];
 
 impl DemoCall {

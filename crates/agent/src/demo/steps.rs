@@ -68,12 +68,22 @@ impl StepResult {
         Some(Self { tool: name.clone(), output: output(content), failed: *is_error })
     }
 
+    /// What a user has use for: where a search found nothing, its advice is for a model.
+    fn for_user(&self) -> &str {
+        let is_search = ["glob_search", "grep_search"].contains(&self.tool.as_str());
+        let sentence = self.output.split_once("). ").filter(|(first, _)| is_search && first.starts_with("No ")).map(|(first, _)| first);
+        sentence.map_or(self.output.as_str(), |first| &self.output[..first.len() + 2])
+    }
+
     /// `read_file: sharpen the axe`; several lines as code, and of a change only the first, because its diff is shown with the call.
     pub(super) fn line(&self, characters: usize) -> String {
         let name = format!("{}{}", self.tool, if self.failed { " failed" } else { "" });
-        let output = ellipsize(&self.output, characters);
+        let output = ellipsize(self.for_user(), characters);
         let is_change = ["write_file", "write", "edit_file", "edit", "apply_patch"].contains(&self.tool.as_str());
         match output.split_once('\n') {
+            Some((first, rest)) if is_change && !self.failed && first.ends_with(':') => {
+                format!("{name}: {first} {}", rest.lines().next().unwrap_or_default())
+            }
             Some((first, _)) if is_change && !self.failed => format!("{name}: {first}"),
             Some(_) => {
                 let fence = fence(&output);

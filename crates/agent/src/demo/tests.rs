@@ -86,6 +86,9 @@ fn demo_understands_many_phrasings() {
     let replace_all =
         |path: &str, old: &str, new: &str| ("edit_file", json!({"path": path, "old_string": old, "new_string": new, "replace_all": true}));
     let delete = |path: &str| ("apply_patch", json!({"input": format!("*** Begin Patch\n*** Delete File: {path}\n*** End Patch\n")}));
+    let rename = |from: &str, to: &str| {
+        ("apply_patch", json!({"input": format!("*** Begin Patch\n*** Update File: {from}\n*** Move to: {to}\n*** End Patch\n")}))
+    };
     let run = |command: &str| ("exec", json!({"command": command}));
     let time = |zone: &str| ("get_current_time", json!({"timezone": zone}));
     let now = || ("get_current_time", json!({}));
@@ -114,6 +117,8 @@ fn demo_understands_many_phrasings() {
         ("notes.txt", read("notes.txt")),
         ("Please read the file at notes.txt and tell me what it says.", read("notes.txt")),
         ("open the file called notes.txt and show me the contents", read("notes.txt")),
+        ("show me the first 3 lines of notes.txt", ("read_file", json!({"path": "notes.txt", "limit": 3}))),
+        ("print the first line of notes.txt", ("read_file", json!({"path": "notes.txt", "limit": 1}))),
         // list
         ("list files", list(None)),
         ("ls", list(None)),
@@ -134,7 +139,15 @@ fn demo_understands_many_phrasings() {
         ("find the file notes.txt", find("**/notes.txt")),
         ("where is main.rs?", find("**/main.rs")),
         ("find src/*.rs", find("src/*.rs")),
+        ("find all python files", find("**/*.py")),
+        ("list the Markdown files", find("**/*.md")),
         // search
+        ("grep for TODO in src", search_in("TODO", "src")),
+        ("search the word hello in a.txt", search_in("hello", "a.txt")),
+        ("search for the text 'a b' in src/", search_in("a b", "src/")),
+        ("search for the phrase let x", search("let x")),
+        ("find files that contain \"hello\"", search("hello")),
+        ("find all files mentioning TODO", search("TODO")),
         ("search for \"TODO\"", search("TODO")),
         ("search for TODO", search("TODO")),
         ("grep fn main", search("fn main")),
@@ -165,6 +178,8 @@ fn demo_understands_many_phrasings() {
         ("please remove the file old/notes.txt", delete("old/notes.txt")),
         ("rm Makefile", delete("Makefile")),
         ("delete the file called notes.txt", delete("notes.txt")),
+        ("rename a.txt to b.txt", rename("a.txt", "b.txt")),
+        ("move src/a.rs to src/b.rs", rename("src/a.rs", "src/b.rs")),
         // commands
         ("run `cargo test`", run("cargo test")),
         ("run cargo build --release", run("cargo build --release")),
@@ -176,6 +191,7 @@ fn demo_understands_many_phrasings() {
         ("git status", run("git status")),
         ("show me the git status", run("git status")),
         ("what has changed?", run("git status")),
+        ("what changed in git?", run("git status")),
         ("git log", run("git log --oneline -n 10")),
         ("show git diff", run("git diff")),
         // web, machine, the user, sub-agents
@@ -217,13 +233,19 @@ fn demo_does_nothing_at_all_if_it_does_not_understand_a_part() {
         ("translate README.md to French", "translate README.md to French"),
         ("what time is it in Atlantis?", "what time is it in Atlantis?"),
         ("search the web for cats", "search the web for cats"),
-        ("find all rust files", "find all rust files"),
+        ("find all cobol files", "find all cobol files"),
+        ("append it to b.txt", "append it to b.txt"),
+        ("read a.txt then append it to b.txt", "append it to b.txt"),
+        ("delete a.txt then show it", "show it"),
+        ("show the first 0 lines of a.txt", "show the first 0 lines of a.txt"),
+        ("move a.txt to src/", "move a.txt to src/"),
+        ("rename *.txt to b.txt", "rename *.txt to b.txt"),
         ("read a.txt and summarize b.txt", "summarize b.txt"),
         ("write 'x' to a.txt, then fly to the moon", "fly to the moon"),
         ("create a.txt with hello and goodbye", "goodbye"),
         ("write 'x' to a.txt and b.txt", "b.txt"),
         ("run it", "run it"),
-        ("rename a.txt to b.txt", "rename a.txt to b.txt"),
+        ("rename it to b.txt", "rename it to b.txt"),
         ("commit everything", "commit everything"),
     ] {
         let reply = answered(&[Message::user(text)], ALL);
@@ -249,6 +271,37 @@ fn demo_takes_steps_in_order_and_reads_at_once() {
         assert_eq!(names(&called(text, ALL)), at_once, "{text}");
         assert_eq!(names(&played(text, |_| Ok("")).0), all, "{text}");
     }
+}
+
+#[test]
+fn demo_knows_which_file_it_is() {
+    let path = |call: &(String, Value)| call.1["path"].as_str().or_else(|| call.1["input"].as_str()).unwrap().to_owned();
+    for (text, last) in [
+        ("please append 'x' to a.txt then show it", "a.txt"),
+        ("create a.txt with 'x' and then read it", "a.txt"),
+        ("replace x with y in a.txt and show me the contents of it", "a.txt"),
+        ("read a.txt then append 'x' to it", "a.txt"),
+        ("rename a.txt to b.txt then read it", "b.txt"),
+        ("in a.txt change 'x' to 'y' and then delete it", "*** Begin Patch\n*** Delete File: a.txt\n*** End Patch\n"),
+    ] {
+        let (calls, _) = played(text, |_| Ok(""));
+        assert_eq!(calls.last().map(path).as_deref(), Some(last), "{text}: {calls:?}");
+    }
+}
+
+#[test]
+fn demo_says_what_it_is_to_those_who_ask() {
+    for text in ["what can you do?", "Help!", "who are you?", "hello"] {
+        let reply = answered(&[Message::user(text)], ALL);
+        assert_eq!((calls_of(&reply), said_in(&reply)), (vec![], format!("{ANNOUNCEMENT} {HELP}")), "{text}");
+    }
+}
+
+#[test]
+fn demo_leaves_out_the_advice_for_models() {
+    let none = "No match for 'x' in the workspace (3 files searched). Hidden files were left out: hidden=true includes them.";
+    let (_, last) = played("search for x", |_| Ok(none));
+    assert_eq!(last, format!("{ANNOUNCEMENT}\ngrep_search: No match for 'x' in the workspace (3 files searched)."));
 }
 
 #[test]
@@ -282,7 +335,9 @@ fn demo_creates_only_new_files() {
 
 #[test]
 fn demo_runs_tests_by_the_files_of_the_project() {
-    for text in ["run the tests", "run tests", "test this project", "do the tests pass?", "run all the tests please"] {
+    for text in
+        ["run the tests", "run tests", "test this project", "do the tests pass?", "are the tests passing?", "run all the tests please"]
+    {
         let (calls, _) = played(text, |_| Ok("Makefile\nCargo.toml"));
         assert_eq!(calls[1], ("exec".to_owned(), json!({"command": "cargo test"})), "{text}");
     }
@@ -307,6 +362,8 @@ fn demo_repeats_results_and_always_says_what_it_is() {
     assert_eq!(last, format!("{ANNOUNCEMENT}\nread_file:\n````\n# one\n```\ntwo\n````"), "a file is shown as it is");
     let (_, last) = played("append 'x' to a.txt", |_| Ok("Wrote it\n--- a\n+++ b"));
     assert_eq!(last, format!("{ANNOUNCEMENT}\nwrite_file: Wrote it"), "its diff is shown with the call");
+    let (_, last) = played("delete a.txt", |_| Ok("Success. Changed:\nD a.txt\n(0 lines added, 1 removed)"));
+    assert_eq!(last, format!("{ANNOUNCEMENT}\napply_patch: Success. Changed: D a.txt"));
     let lone = Message::results(vec![result(
         &Block::Call { id: "1".into(), name: "noop".into(), arguments: "{}".into(), opaque: None },
         &json!({"status": "success", "result": "done"}),

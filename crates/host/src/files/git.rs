@@ -7,7 +7,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use haft_contract::Zone;
+
 use super::beneath::{READ, open_beneath};
+use super::git_settings::paths_run_by_git;
 use super::protected::Rules;
 use super::resolve::resolve;
 use super::roots::Roots;
@@ -18,8 +21,19 @@ const LONGEST_POINTER: u64 = 8192;
 /// Protects the Git folders that the roots point to. What cannot be resolved is of no use to Git either.
 pub(super) fn protect(roots: &Roots, rules: &mut Rules) {
     for root in roots.writable() {
-        for folder in folders_of(roots, rules, root.path()) {
+        let folders = folders_of(roots, rules, root.path());
+        let mut run_by_git: Vec<PathBuf> = folders.iter().flat_map(|folder| paths_run_by_git(root.path(), folder)).collect();
+        run_by_git.extend(run_by_repository_above(root.path()));
+        for folder in folders {
             rules.protect_git(&folder);
+        }
+        for path in run_by_git {
+            // Where it lies, and where a link at that place leads to.
+            let real = resolve(roots, rules, &path).ok().filter(|resolved| resolved.place.root.zone() == Zone::Workspace);
+            if let Some(real) = real.map(|resolved| resolved.path).filter(|real| *real != path && real != root.path()) {
+                rules.protect_run_by_git(&real);
+            }
+            rules.protect_run_by_git(&path);
         }
     }
 }
@@ -30,6 +44,13 @@ fn folders_of(roots: &Roots, rules: &Rules, root: &Path) -> Vec<PathBuf> {
     let pointed = pointer(roots, rules, &dot_git).and_then(|line| real(root.join(line.strip_prefix("gitdir:")?.trim())));
     let common = pointed.as_ref().and_then(|folder| real(folder.join(pointer(roots, rules, &folder.join("commondir"))?.trim())));
     [real(dot_git), pointed, common].into_iter().flatten().collect()
+}
+
+/// What the repository runs that a root lies in, as far as it lies in that root.
+fn run_by_repository_above(root: &Path) -> Vec<PathBuf> {
+    let above = root.ancestors().skip(1).find(|folder| folder.join(".git").exists());
+    let found = above.map(|worktree| paths_run_by_git(worktree, &worktree.join(".git"))).unwrap_or_default();
+    found.into_iter().filter(|path| path.starts_with(root) && path != root).collect()
 }
 
 /// The text of a pointer file; `None` if there is none that can be read.

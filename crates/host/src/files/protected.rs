@@ -14,6 +14,7 @@ use haft_pattern::{Glob, NameGlob};
 use super::names::{self, Name, Names, ProtectedGlob};
 
 const GIT: &str = "Git runs or trusts what is in it";
+const GIT_SETTINGS: &str = "the settings of Git name it, so that Git runs or trusts it";
 const HAFT: &str = "Haft keeps its settings and records there, or one of its hooks runs it";
 const SHELL: &str = "shells run it when they start";
 const KEYS: &str = "it holds keys or says who may log in";
@@ -220,6 +221,11 @@ impl Rules {
         self.own.push((GIT, path.to_owned(), names::fold_all(path)));
     }
 
+    /// Protects what Git runs or trusts because its settings name it.
+    pub(super) fn protect_run_by_git(&mut self, path: &Path) {
+        self.own.push((GIT_SETTINGS, path.to_owned(), names::fold_all(path)));
+    }
+
     /// Haft's own files and folders.
     pub(super) fn own_paths(&self) -> impl Iterator<Item = &Path> {
         self.own.iter().filter(|(why, ..)| *why == HAFT).map(|(_, path, _)| path.as_path())
@@ -227,6 +233,10 @@ impl Rules {
     /// Folders of Git that the roots point to.
     pub(super) fn git_paths(&self) -> impl Iterator<Item = &Path> {
         self.own.iter().filter(|(why, ..)| *why == GIT).map(|(_, path, _)| path.as_path())
+    }
+    /// What Git runs or trusts because its settings name it.
+    pub(super) fn paths_run_by_git(&self) -> impl Iterator<Item = &Path> {
+        self.own.iter().filter(|(why, ..)| *why == GIT_SETTINGS).map(|(_, path, _)| path.as_path())
     }
     /// Whether the user has rules of their own on what may not be read.
     pub(super) fn has_deny_read(&self) -> bool {

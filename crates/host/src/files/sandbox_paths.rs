@@ -36,6 +36,11 @@ impl LocalFiles {
         self.roots().writable().map(|root| root.path().to_owned()).collect()
     }
 
+    /// What Git runs or trusts in the roots because its settings name it.
+    pub fn run_by_git(&self) -> Vec<PathBuf> {
+        self.rules.paths_run_by_git().map(Path::to_owned).collect()
+    }
+
     /// Searches the roots for secrets, protected names and repositories. Folders that have not changed since the last search are
     /// taken from the cache.
     pub fn sandbox_paths(&self, cache: &ScanCache) -> SandboxPaths {
@@ -66,6 +71,8 @@ impl LocalFiles {
         for path in self.rules.own_paths().filter(|path| is_beneath(path, &roots)) {
             if path.is_dir() { &mut paths.masked } else { &mut paths.protected }.push(path.to_owned());
         }
+        let run_by_git = self.rules.paths_run_by_git().filter(|path| is_beneath(path, &roots) && is_file_or_folder(path));
+        paths.protected.extend(run_by_git.map(Path::to_owned));
         for git in self.rules.git_paths().filter(|path| path.is_dir()) {
             let is_inside = is_beneath(git, &paths.writable);
             if is_inside || paths.writable.iter().any(|root| repositories::belongs_to(git, root)) {
@@ -76,6 +83,11 @@ impl LocalFiles {
         let all = paths.repositories.clone();
         paths.repositories.retain(|git| !all.iter().any(|other| git != other && git.starts_with(other)));
     }
+}
+
+/// What is a link cannot be mounted: it is checked after the run.
+fn is_file_or_folder(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|metadata| metadata.is_file() || metadata.is_dir())
 }
 
 #[cfg(test)]

@@ -126,6 +126,8 @@ pub(crate) struct Guard {
     /// Protected files that the user has removed meanwhile.
     removed: Mutex<HashSet<PathBuf>>,
     folders: Arc<FolderCache>,
+    /// What Git runs or trusts because its settings name it.
+    run_by_git: Vec<PathBuf>,
 }
 
 impl Guard {
@@ -142,7 +144,13 @@ impl Guard {
             accepted: Mutex::default(),
             removed: Mutex::default(),
             folders: Arc::default(),
+            run_by_git: Vec::new(),
         }
+    }
+
+    /// With paths that Git runs or trusts because its settings name them.
+    pub(crate) fn with_run_by_git(self, run_by_git: Vec<PathBuf>) -> Self {
+        Self { run_by_git, ..self }
     }
 
     /// With folders that are known already.

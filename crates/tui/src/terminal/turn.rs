@@ -81,6 +81,9 @@ impl TurnWatcher for TurnPrinter {
         match event {
             TurnEvent::Start { .. } => self.set_ticking(true),
             TurnEvent::End(_) => self.set_ticking(false),
+            // A command of the user runs outside of turns.
+            TurnEvent::ToolStart { .. } if !self.view.state().open => self.set_ticking(true),
+            TurnEvent::ToolEnd(_) if !self.view.state().open => self.set_ticking(false),
             _ => {}
         }
     }
@@ -255,7 +258,7 @@ impl TurnView {
 
     fn tick(&self) {
         let state = self.state();
-        if state.open {
+        if state.open || !state.running.is_empty() {
             self.draw(&state, (self.clock)());
         }
     }

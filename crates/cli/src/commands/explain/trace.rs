@@ -8,6 +8,7 @@ use haft_policy::{STEPS, StepOutcome, TraceEntry};
 use serde_json::Value;
 
 use super::source;
+use crate::failure::for_user;
 use crate::output::{CAUTION, DIM, ERROR, GOOD, prose_width};
 use crate::table::{ColumnFit, Table, TableCell, wrap};
 use crate::text_builder::TextBuilder;
@@ -59,7 +60,7 @@ pub(super) fn trace_lines<'a>(trace: impl Iterator<Item = TraceRow<'a>>, width: 
             TableCell::new(&number),
             TableCell::styled(outcome, style),
             TableCell::new(step),
-            TableCell::new(entry),
+            TableCell::new(&for_user(entry)),
             TableCell::new(&source),
         ];
         table.row(cells.into());

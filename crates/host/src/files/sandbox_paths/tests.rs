@@ -143,3 +143,27 @@ fn other_names_of_files_in_hidden_folders_are_hidden_too() {
     let beside: Vec<_> = paths.masked.iter().filter(|path| !path.starts_with(root.join("vault"))).cloned().collect();
     assert_eq!(beside, [root.join("b"), root.join("open/a")]);
 }
+
+#[test]
+fn what_settings_of_git_run_is_protected_for_tools_and_commands() {
+    use haft_contract::ports::FileSystem;
+
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    for directory in [".git", "tools", ".husky/_", "src"] {
+        fs::create_dir_all(root.join(directory)).unwrap();
+    }
+    fs::write(root.join("tools/clean"), "").unwrap();
+    fs::write(root.join(".git/config"), "[core]\nhooksPath = .husky/_\nfsmonitor = ./gone\n[filter \"x\"]\nclean = tools/clean\n").unwrap();
+    let files = LocalFiles::open(WorkspaceOptions::new(&root)).unwrap();
+    assert_eq!(files.sandbox_paths(&ScanCache::default()).protected, [".husky", "tools/clean"].map(|name| root.join(name)));
+    for (path, is_protected) in
+        [(".husky/pre-commit", true), (".HUSKY/x", true), ("tools/clean", true), ("gone", true), ("tools/other", false), ("src/a.rs", false)]
+    {
+        let location = files.locate(Path::new(path)).unwrap();
+        assert_eq!(location.no_write().is_some(), is_protected, "{path}: {:?}", location.no_write());
+    }
+    // The repository above a workspace runs files in it as well.
+    let files = LocalFiles::open(WorkspaceOptions::new(root.join("tools"))).unwrap();
+    assert!(files.locate(Path::new("clean")).unwrap().no_write().is_some());
+}

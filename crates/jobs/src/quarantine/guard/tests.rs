@@ -23,7 +23,7 @@ impl Run {
         let folders = Arc::default();
         let existing = find_existing(&files, &folders);
         let overlays = world.prepare();
-        let guard = Guard::new(&existing.protected, &overlays).with_folders(folders);
+        let guard = Guard::new(&existing.protected, &overlays).with_folders(folders).with_run_by_git(existing.run_by_git);
         Self { world, files, guard, overlays }
     }
 
@@ -92,6 +92,40 @@ fn protected_files_that_existed_are_restored() {
     }
     assert!(!world.root.join("home/.bashrc").exists(), "nothing is restored through a link");
     assert!(!world.work.join("b").exists(), "a removed folder stays removed");
+}
+
+#[test]
+fn files_that_settings_of_git_run_are_restored() {
+    for (settings, before, script, refused) in [
+        ("core.hooksPath hooks", "hooks/pre-commit", "{evil} hooks/pre-commit", &["hooks/pre-commit"][..]),
+        ("core.hooksPath hooks", "hooks/pre-commit", "{evil} hooks/post-checkout", &["hooks/post-checkout"]),
+        ("core.hooksPath t/hooks", "t/hooks/pre-commit", "mv t u; mkdir -p t/hooks; {evil} t/hooks/pre-commit", &["t/hooks/pre-commit"]),
+        ("core.hooksPath t/hooks", "t/hooks/pre-commit", "mv t u; mkdir -p x/hooks; {evil} x/hooks/pre-commit; ln -s x t", &["t"]),
+        ("core.hooksPath .husky/_", ".husky/pre-commit", "{evil} .husky/pre-commit", &[".husky/pre-commit"]),
+        ("core.hooksPath missing", "b", "mkdir missing; {evil} missing/pre-commit", &["missing/pre-commit"]),
+        ("core.fsmonitor ./watch", "watch", "{evil} watch", &["watch"]),
+        ("core.fsmonitor ./watch", "watch", "rm watch; {evil} y; ln -s y watch", &["watch"]),
+        ("include.path ../settings", "settings", "printf '[core]\n fsmonitor = touch $MARKER' > settings", &["settings"]),
+        ("filter.x.clean ./clean", "clean", "{evil} clean; echo '* filter=x' > .gitattributes", &["clean"]),
+    ] {
+        let world = World::new();
+        let evil = "f() { rm -f \"$1\"; printf '#!/bin/sh\ntouch $MARKER\ncat\n' > \"$1\"; chmod +x \"$1\"; }; f";
+        world.git_ok(&[&["config"][..], &settings.split(' ').collect::<Vec<_>>()].concat());
+        let text = if before == "settings" { "" } else { "#!/bin/sh\ncat\n" };
+        let (world, found) = Run::begin(world, &[(before, text)]).end(&script.replace("{evil}", evil));
+        assert_eq!(found, refused, "{settings}: {script}");
+        world.assert_harmless(&world.work, settings);
+    }
+}
+
+#[test]
+fn neighbours_of_what_settings_of_git_run_can_be_changed() {
+    let world = World::new();
+    world.git_ok(&["config", "core.hooksPath", "tools/hooks"]);
+    let (world, refused) =
+        Run::begin(world, &[("tools/hooks/pre-commit", "x"), ("tools/other", "x")]).end("echo y > tools/other; echo y > tools/new");
+    assert_eq!(refused, Vec::<String>::new());
+    assert_eq!(fs::read_to_string(world.work.join("tools/other")).unwrap(), "y\n");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use haft_contract::ports::FileSystem;
-use haft_host::{LocalFiles, may_be_protected};
+use haft_host::{LocalFiles, may_be_protected, paths_run_by_git};
 
 use super::folders::{FolderCache, ListedFolder, is_git};
 use super::{Findings, Guard};
@@ -14,6 +14,8 @@ use crate::changes::change_time;
 
 /// Entries that are looked at; beyond them a walk is not complete.
 const MAX_ENTRIES: usize = 200_000;
+/// Files that are looked at in one place that Git runs.
+const MAX_RUN_BY_GIT: usize = 1_000;
 /// Generated folders: packages bring protected names, which nothing acts on there. Repositories are looked for all the same.
 const GENERATED: &[&str] = &["node_modules", "target", ".venv", "venv", "__pycache__", "site-packages"];
 
@@ -24,6 +26,8 @@ pub(crate) struct Existing {
     pub(crate) protected: Vec<PathBuf>,
     /// Every `.git`.
     pub(crate) git: Vec<PathBuf>,
+    /// What Git runs or trusts because the settings of a repository name it: for [`Guard::with_run_by_git`].
+    pub(crate) run_by_git: Vec<PathBuf>,
 }
 
 /// Looks through the writable roots before a run.
@@ -45,7 +49,41 @@ pub(crate) fn find_existing(files: &LocalFiles, cache: &FolderCache) -> Existing
             }
         }
     });
+    existing.run_by_git = files.run_by_git();
+    let nested = existing.git.iter().filter(|git| git.is_dir()).filter_map(|git| Some((git, git.parent()?)));
+    existing.run_by_git.extend(nested.flat_map(|(git, worktree)| paths_run_by_git(worktree, git)));
+    existing.run_by_git.sort_unstable();
+    existing.run_by_git.dedup();
+    existing.protected.extend(existing.run_by_git.iter().flat_map(|path| files_at(path)));
     existing
+}
+
+/// A file, or the files in a folder; with those below it, as far as folders of hooks are deep.
+fn files_at(path: &Path) -> Vec<PathBuf> {
+    let (mut left, mut found) = (vec![path.to_owned()], Vec::new());
+    while let Some(path) = left.pop().filter(|_| found.len() + left.len() < MAX_RUN_BY_GIT) {
+        if fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir()) {
+            left.extend(fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path()));
+        } else if fs::symlink_metadata(&path).is_ok() {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// What is new or changed of what Git runs by its settings. A link above it could lead to other files.
+fn find_new_run_by_git(guard: &Guard, roots: &[PathBuf]) -> Vec<(PathBuf, String)> {
+    let why = "the settings of Git name it, so that Git runs or trusts it";
+    let mut found = Vec::new();
+    for path in &guard.run_by_git {
+        let is_inside = |above: &Path| roots.iter().any(|root| above.starts_with(root) && above != root);
+        let links = path.ancestors().filter(|above| is_inside(above) && above.is_symlink() && guard.is_new(above));
+        match links.last() {
+            Some(link) => found.push((link.to_owned(), why.to_owned())),
+            None => found.extend(files_at(path).into_iter().filter(|file| guard.is_new(file)).map(|file| (file, why.to_owned()))),
+        }
+    }
+    found
 }
 
 /// Looks for what is new or changed since a run began.
@@ -74,6 +112,7 @@ pub(super) fn find_new(files: &LocalFiles, guard: &Guard, data: &Path) -> Findin
             }
         }
     });
+    findings.protected.extend(find_new_run_by_git(guard, &files.writable()));
     // What is in an entry goes with it.
     findings.protected.sort_unstable();
     findings.protected.dedup_by(|(inner, _), (outer, _)| inner.starts_with(outer));

@@ -198,8 +198,26 @@ impl FinishedCall {
 pub fn subject(arguments: &str) -> String {
     let value: Value = serde_json::from_str(arguments).unwrap_or_default();
     let first = ["path", "command", "url", "pattern", "query", "message"].iter().find_map(|name| value[*name].as_str());
+    let patched = value["input"].as_str().and_then(patched_files);
+    if let Some(files) = patched.filter(|_| first.is_none()) {
+        return display::shorten(&files, SHOWN_CHARACTERS).into_owned();
+    }
     let text = first.or_else(|| value.as_object()?.values().find_map(Value::as_str)).unwrap_or_default();
     display::shorten(text, SHOWN_CHARACTERS).into_owned()
+}
+
+/// The files of a patch: `a.txt, b.txt → c.txt`. `None` if the text is no patch.
+fn patched_files(text: &str) -> Option<String> {
+    let named = |line: &str, verbs: &[&str]| verbs.iter().find_map(|verb| Some(line.trim().strip_prefix(verb)?.trim().to_owned()));
+    let mut files: Vec<String> = Vec::new();
+    for line in text.lines() {
+        if let Some(file) = named(line, &["*** Add File:", "*** Delete File:", "*** Update File:"]) {
+            files.push(file);
+        } else if let (Some(to), Some(last)) = (named(line, &["*** Move to:"]), files.last_mut()) {
+            *last = format!("{last} → {to}");
+        }
+    }
+    (!files.is_empty()).then(|| files.join(", "))
 }
 
 #[cfg(test)]
@@ -214,6 +232,9 @@ mod tests {
             ("", ""),
             ("not json", ""),
             (r#"{"path":"x\u001b[2J"}"#, "x\\u{1b}[2J"),
+            (r#"{"input":"*** Begin Patch\n*** Delete File: a.txt\n*** End Patch"}"#, "a.txt"),
+            (r#"{"input":"*** Update File: a\n*** Move to: b\n@@\n-x\n+*** Add File: no\n*** Add File: c\n+x"}"#, "a → b, c"),
+            (r#"{"input":"plain text"}"#, "plain text"),
         ] {
             assert_eq!(subject(arguments), expected, "{arguments}");
         }

@@ -126,6 +126,23 @@ fn live_turn_redraws_only_its_last_line() {
 }
 
 #[test]
+fn command_of_the_user_shows_the_wait_line_outside_of_turns() {
+    let turn = TestTurn::on_terminal(LIVE);
+    turn.is_over(EndReason::Done, None);
+    turn.output.read();
+    turn.starts("1", "exec", &json!({"command": "cargo test"}));
+    turn.tell(&TurnEvent::ToolUpdate { call_id: "1", tool: "exec", message: "12 of 40" });
+    turn.at(4);
+    turn.ends("1", "exec", Ok(ToolOutput::text("a\n").with_details(json!({"exit_code": 0}))));
+    turn.at(9);
+    let shown = turn.output.read();
+    assert!(
+        shown.contains("◐ exec cargo test 4 s · 12 of 40") && shown.ends_with("✓ exec cargo test · exit 0 · a · 12 ms\n"),
+        "{shown:?}"
+    );
+}
+
+#[test]
 fn parallel_calls_share_the_wait_line_and_show_progress() {
     let turn = TestTurn::on_terminal(LIVE);
     turn.starts("1", "exec", &json!({"command": "cargo test"}));
