@@ -33,13 +33,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("compat", &["contract", "text"]),
     ("testkit", &["contract", "text"]),
     ("mcp", &["contract", "engine", "pattern", "text"]),
-    ("gateway", &["agent", "contract", "engine", "provider", "store", "text", "tui"]),
+    ("nodes", &["contract", "macros", "policy", "shell", "text"]),
+    ("gateway", &["agent", "contract", "engine", "nodes", "provider", "store", "text", "tui"]),
     ("tui", &["agent", "contract", "engine", "patch", "policy", "provider", "redact", "store", "text"]),
     (
         "cli",
         &[
-            "agent", "builtin", "config", "contract", "engine", "gateway", "host", "jobs", "mcp", "memory", "patch", "pattern", "plugins",
-            "policy", "prompts", "provider", "redact", "sandbox", "store", "text", "tui",
+            "agent", "builtin", "config", "contract", "engine", "gateway", "host", "jobs", "mcp", "memory", "nodes", "patch", "pattern",
+            "plugins", "policy", "prompts", "provider", "redact", "sandbox", "store", "text", "tui",
         ],
     ),
     ("haft", &["builtin", "compat", "contract", "engine", "host", "jobs", "macros", "policy", "sandbox", "store"]),
@@ -144,7 +145,7 @@ fn nothing_that_ships_depends_on_the_testkit() {
     for (from, to) in arrows(true) {
         // The benchmarks of the whole measure all of it.
         let more: &[&str] = match from.as_str() {
-            "haft" => &["agent", "memory", "provider", "shell"],
+            "haft" => &["agent", "memory", "nodes", "provider", "shell"],
             // Rules and lists are tried on the names of the real tools.
             "policy" | "engine" => &["builtin"],
             // Which lines run without a question is tried with the real decision.
