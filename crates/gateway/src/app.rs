@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use haft_nodes::NodeHub;
 use tokio_util::sync::CancellationToken;
 
 use crate::approvals::PageApprovals;
@@ -18,6 +19,8 @@ pub(crate) struct App {
     pub(crate) approvals: PageApprovals,
     pub(crate) sessions: Arc<SessionHost>,
     pub(crate) invocations: Arc<Invocations>,
+    /// The paired machines, if this server has them.
+    pub(crate) nodes: Option<NodeHub>,
     /// The address of the page.
     pub(crate) url: Arc<str>,
     pub(crate) stop: CancellationToken,

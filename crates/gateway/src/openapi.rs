@@ -69,6 +69,7 @@ const PATHS: &[(&str, &str, &str, &str, &str, &str)] = &[
     ("get", "/api/policy", "view", "Every tool with every step of the policy", "", ""),
     ("post", "/api/policy/simulate", "view", "What past calls would become", "SimulateRequest", ""),
     ("get", "/api/connections", "view", "MCP servers and providers", "", ""),
+    ("get", "/api/nodes", "view", "Paired machines, and those that ask to be paired", "", ""),
     ("post", "/api/render", "view", "Text as HTML", "RenderRequest", ""),
     ("get", "/api/openapi.json", "view", "This document", "", ""),
 ];

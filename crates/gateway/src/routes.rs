@@ -6,6 +6,7 @@ mod approvals;
 mod changes;
 mod events;
 mod history;
+mod nodes;
 mod sessions;
 mod system;
 mod tools;
@@ -36,7 +37,8 @@ pub(crate) fn router(app: App) -> Router {
         .route("/approvals", get(approvals::list))
         .route("/approvals/{id}", post(approvals::answer))
         .fallback(|| async { ApiError::not_found("There is no such path.").help("docs/GATEWAY.md and /api/openapi.json list the paths.") });
-    Router::new().nest("/api", api).fallback(assets::file).layer(from_fn_with_state(guard, check)).with_state(app)
+    let nodes = Router::new().route(haft_nodes::NODE_PATH, get(nodes::connect));
+    Router::new().nest("/api", api).merge(nodes).fallback(assets::file).layer(from_fn_with_state(guard, check)).with_state(app)
 }
 
 fn of_access() -> Router<App> {
@@ -94,6 +96,7 @@ fn of_system() -> Router<App> {
         .route("/policy", get(system::policy))
         .route("/policy/simulate", post(system::simulate))
         .route("/connections", get(system::connections))
+        .route("/nodes", get(nodes::list))
         .route("/render", post(system::render))
         .route("/openapi.json", get(system::openapi))
 }
