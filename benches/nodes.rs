@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use haft::{BoxFuture, Toolbox};
 use haft_nodes::ws::{WsMessage, WsReader, WsRole, WsWriter, accept_key};
-use haft_nodes::{About, CallClaims, Node, NodeEvent, NodeHub, NodeOutcome, NodeRequest, NodeRunner, NodeStore};
+use haft_nodes::{About, CallClaims, NodeClient, NodeEvent, NodeHub, NodeOutcome, NodeRequest, NodeRunner, NodeStore};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -110,7 +110,7 @@ impl PairedNode {
         });
         let toolbox = Toolbox::open(&workspace, folder.join("state")).expect("a toolbox");
         let runner = Arc::new(ToolboxRunner { toolbox, root: workspace.canonicalize().expect("a path") });
-        let node = Node { url, name: "bench".into(), store: NodeStore::new(&folder.join("node")), runner, watcher };
+        let node = NodeClient { url, name: "bench".into(), store: NodeStore::new(&folder.join("node")), runner, watcher };
         hub.open_window(Duration::from_mins(1));
         tokio::spawn(async move { node.run(&CancellationToken::new()).await });
         let code = loop {

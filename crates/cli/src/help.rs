@@ -197,8 +197,8 @@ Examples:
   haft node run wss://gateway.example:7318#9f3ac1…
   haft node approve 4821-7730
   haft node list
-  haft node rename laptop desk
-  haft node revoke desk";
+  haft node rename laptop studio
+  haft node revoke studio";
 
 pub(crate) const SKILLS: &str = "\
 Skills are folders with a SKILL.md: instructions that a model loads when a task needs them. Yours are in the folder 'skills' beside \

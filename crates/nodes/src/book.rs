@@ -2,8 +2,9 @@
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use haft_contract::ToolError;
 use haft_contract::ports::NodeSummary;
@@ -49,17 +50,29 @@ struct BookFile {
 #[derive(Debug, Clone)]
 pub struct PairingBook {
     path: PathBuf,
+    /// What was read last, and of which file: every call asks.
+    last: Arc<Mutex<Option<(FileStamp, Vec<PairedNode>)>>>,
 }
+
+/// A file is replaced as a whole, so another content is another file: inode, size and time of change.
+type FileStamp = (u64, u64, i64, i64);
 
 impl PairingBook {
     /// The list in this folder, which need not exist.
     pub fn new(folder: &Path) -> Self {
-        Self { path: folder.join("paired.json") }
+        Self { path: folder.join("paired.json"), last: Arc::default() }
     }
 
     /// All of them. A file that cannot be read is an error: nobody is paired then.
     pub fn nodes(&self) -> io::Result<Vec<PairedNode>> {
-        Ok(self.read()?.nodes)
+        let stamp = fs::metadata(&self.path).ok().map(|file| (file.ino(), file.len(), file.mtime(), file.mtime_nsec()));
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, nodes)) = last.as_ref().filter(|(known, _)| Some(*known) == stamp) {
+            return Ok(nodes.clone());
+        }
+        let nodes = self.read()?.nodes;
+        *last = stamp.map(|stamp| (stamp, nodes.clone()));
+        Ok(nodes)
     }
 
     /// The machine with this key.
@@ -170,7 +183,7 @@ mod tests {
         assert_eq!(book.add(&key(1), "other", 9).unwrap(), first, "a machine that is paired keeps its name");
         assert_eq!(book.add(&key(2), "laptop", 6).unwrap().name, "laptop-2");
         assert_eq!(book.rename(&first.id, "laptop-2").unwrap_err().to_string(), "Another machine is called 'laptop-2'.");
-        assert_eq!(book.rename(&first.id, "Desk top").unwrap(), "desk-top");
+        assert_eq!(book.rename(&first.id, "Stu dio").unwrap(), "stu-dio");
         book.remove(&first.id).unwrap();
         assert_eq!(book.nodes().unwrap().iter().map(|node| node.name.as_str()).collect::<Vec<_>>(), ["laptop-2"]);
         assert_eq!(book.find(&key(1)).unwrap(), None);

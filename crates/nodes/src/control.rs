@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::book::PairingBook;
 use crate::command;
-use crate::frame::{Block, kind, pack, unpack};
+use crate::frame::{ContentBlock, kind, pack, unpack};
 use crate::hub::NodeHub;
 
 /// The longest request or answer, with a picture in base64.
@@ -192,7 +192,7 @@ impl ControlClient {
     async fn make_call(&self, call: NodeCall) -> Result<ToolOutput, ToolError> {
         let broken = |why: &str| ToolError::execution(format!("The server answered something else than a result: {why}."));
         let answer = self.needed(&ControlRequest::Call(call)).await?;
-        let blocks: Vec<Block> = serde_json::from_value(answer["blocks"].clone()).map_err(|error| broken(&error.to_string()))?;
+        let blocks: Vec<ContentBlock> = serde_json::from_value(answer["blocks"].clone()).map_err(|error| broken(&error.to_string()))?;
         let bytes = answer["bytes"].as_str().and_then(base64::decode).ok_or_else(|| broken("it has no content"))?;
         unpack(blocks, &bytes, Some(answer["details"].clone()).filter(|details| !details.is_null())).map_err(broken)
     }

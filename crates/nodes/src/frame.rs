@@ -28,7 +28,7 @@ pub(crate) enum Frame {
     /// Node to gateway: a part of the content of a result.
     Part { id: u64 },
     /// Node to gateway: the result, with the rest of its content.
-    Done { id: u64, content: Vec<Block>, details: Option<Value>, effects: Vec<Claim> },
+    Done { id: u64, content: Vec<ContentBlock>, details: Option<Value>, effects: Vec<Claim> },
     /// Node to gateway: the refusal or failure.
     Failed { id: u64, kind: String, message: String },
 }
@@ -47,7 +47,7 @@ pub struct About {
 /// A block of content, whose bytes are in the body.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Block {
+pub(crate) enum ContentBlock {
     Text(usize),
     Image(String, usize),
     Audio(String, usize),
@@ -78,25 +78,25 @@ impl Frame {
 }
 
 /// The blocks and bytes of an output.
-pub(crate) fn pack(output: ToolOutput) -> (Vec<Block>, Vec<u8>, Option<Value>) {
+pub(crate) fn pack(output: ToolOutput) -> (Vec<ContentBlock>, Vec<u8>, Option<Value>) {
     let (mut blocks, mut bytes) = (Vec::new(), Vec::new());
     for content in output.content {
         match content {
             Content::Image { mime, data } => {
-                blocks.push(Block::Image(mime, data.len()));
+                blocks.push(ContentBlock::Image(mime, data.len()));
                 bytes.extend_from_slice(&data);
             }
             Content::Audio { mime, data } => {
-                blocks.push(Block::Audio(mime, data.len()));
+                blocks.push(ContentBlock::Audio(mime, data.len()));
                 bytes.extend_from_slice(&data);
             }
             Content::Document(EmbeddedDocument { uri, mime, body: DocumentBody::Bytes(data) }) => {
-                blocks.push(Block::File(uri, mime.unwrap_or_default(), data.len()));
+                blocks.push(ContentBlock::File(uri, mime.unwrap_or_default(), data.len()));
                 bytes.extend_from_slice(&data);
             }
             other => {
                 let text = other.as_text().unwrap_or("[a document that a node cannot send]");
-                blocks.push(Block::Text(text.len()));
+                blocks.push(ContentBlock::Text(text.len()));
                 bytes.extend_from_slice(text.as_bytes());
             }
         }
@@ -105,17 +105,20 @@ pub(crate) fn pack(output: ToolOutput) -> (Vec<Block>, Vec<u8>, Option<Value>) {
 }
 
 /// The output of blocks and bytes; an error if they do not fit together.
-pub(crate) fn unpack(blocks: Vec<Block>, bytes: &[u8], details: Option<Value>) -> Result<ToolOutput, &'static str> {
+pub(crate) fn unpack(blocks: Vec<ContentBlock>, bytes: &[u8], details: Option<Value>) -> Result<ToolOutput, &'static str> {
     let (mut output, mut rest) = (ToolOutput::default(), bytes);
     for block in blocks {
-        let (Block::Text(length) | Block::Image(_, length) | Block::Audio(_, length) | Block::File(_, _, length)) = block;
+        let (ContentBlock::Text(length)
+        | ContentBlock::Image(_, length)
+        | ContentBlock::Audio(_, length)
+        | ContentBlock::File(_, _, length)) = block;
         let (data, after) = rest.split_at_checked(length).ok_or("its result is cut")?;
         rest = after;
         output.content.push(match block {
-            Block::Text(_) => Content::Text(String::from_utf8(data.to_vec()).map_err(|_| "its result is no text")?),
-            Block::Image(mime, _) => Content::Image { mime, data: data.to_vec() },
-            Block::Audio(mime, _) => Content::Audio { mime, data: data.to_vec() },
-            Block::File(uri, mime, _) => Content::Document(EmbeddedDocument::bytes(uri, mime, data.to_vec())),
+            ContentBlock::Text(_) => Content::Text(String::from_utf8(data.to_vec()).map_err(|_| "its result is no text")?),
+            ContentBlock::Image(mime, _) => Content::Image { mime, data: data.to_vec() },
+            ContentBlock::Audio(mime, _) => Content::Audio { mime, data: data.to_vec() },
+            ContentBlock::File(uri, mime, _) => Content::Document(EmbeddedDocument::bytes(uri, mime, data.to_vec())),
         });
     }
     output.details = details;
@@ -160,9 +163,9 @@ mod tests {
         output.details = Some(json!({"a": 1}));
         let (blocks, bytes, details) = pack(output.clone());
         assert_eq!(unpack(blocks.clone(), &bytes, details), Ok(output));
-        assert_eq!(unpack(vec![Block::Text(1)], &[0xff], None), Err("its result is no text"));
+        assert_eq!(unpack(vec![ContentBlock::Text(1)], &[0xff], None), Err("its result is no text"));
         assert_eq!(unpack(blocks.clone(), &bytes[..5], None), Err("its result is cut"));
-        assert_eq!(unpack(vec![Block::Text(usize::MAX)], &bytes, None), Err("its result is cut"));
+        assert_eq!(unpack(vec![ContentBlock::Text(usize::MAX)], &bytes, None), Err("its result is cut"));
         assert_eq!(unpack(Vec::new(), b"x", None), Err("its result has more than it names"));
     }
 }

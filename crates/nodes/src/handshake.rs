@@ -12,9 +12,9 @@ use ring::digest::{Context, SHA256, digest};
 use ring::rand::{SecureRandom, SystemRandom};
 use serde::{Deserialize, Serialize};
 
+use crate::cipher::{Decryptor, Encryptor, keys};
 use crate::keys::{MachineKey, PeerKey};
 use crate::link::{LinkReader, LinkWriter, OpenSocket};
-use crate::seal::{Opener, Sealer, keys};
 
 /// The version of the protocol. Another one is refused with a sentence that names both.
 pub const PROTOCOL: u32 = 1;
@@ -111,7 +111,7 @@ pub(crate) struct Secured {
 
 /// What the gateway makes of a node that has proved its key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Admission {
+pub(crate) enum PairingVerdict {
     Paired,
     Pending,
     Refused(String),
@@ -161,8 +161,8 @@ pub(crate) async fn as_node(
     let shared = agree(secret, &bytes_of(&challenge.share)?)?;
     let (to_gateway, to_node) = keys(&shared, &transcript)?;
     Ok(Secured {
-        reader: LinkReader { socket: socket.reader, opener: Opener::new(to_node) },
-        writer: LinkWriter { socket: socket.writer, sealer: Sealer::new(to_gateway) },
+        reader: LinkReader { socket: socket.reader, decryptor: Decryptor::new(to_node) },
+        writer: LinkWriter { socket: socket.writer, encryptor: Encryptor::new(to_gateway) },
         peer: gateway,
         name: name.to_owned(),
         code: code(&transcript),
@@ -174,7 +174,7 @@ pub(crate) async fn as_node(
 pub(crate) async fn as_gateway(
     mut socket: OpenSocket,
     key: &MachineKey,
-    admit: impl FnOnce(&PeerKey, &str) -> Admission + Send,
+    admit: impl FnOnce(&PeerKey, &str) -> PairingVerdict + Send,
 ) -> Result<Secured, HandshakeError> {
     let hello_bytes = message(&mut socket).await?;
     let hello: Hello = decode(&hello_bytes)?;
@@ -198,16 +198,16 @@ pub(crate) async fn as_gateway(
     let name = clean_name(&body.name);
     let admission = admit(&node, &name);
     let signature = base64::encode(&key.sign(&[GATEWAY_PURPOSE, &transcript].concat()));
-    let is_paired = admission == Admission::Paired;
-    let why = if let Admission::Refused(why) = &admission { Some(why.clone()) } else { None };
+    let is_paired = admission == PairingVerdict::Paired;
+    let why = if let PairingVerdict::Refused(why) = &admission { Some(why.clone()) } else { None };
     socket.writer.binary(&encode(&Welcome { signature, is_paired, refused: why })).await?;
-    if let Admission::Refused(why) = admission {
+    if let PairingVerdict::Refused(why) = admission {
         return Err(refused(why));
     }
     let (to_gateway, to_node) = keys(&agree(secret, &node_share)?, &transcript)?;
     Ok(Secured {
-        reader: LinkReader { socket: socket.reader, opener: Opener::new(to_gateway) },
-        writer: LinkWriter { socket: socket.writer, sealer: Sealer::new(to_node) },
+        reader: LinkReader { socket: socket.reader, decryptor: Decryptor::new(to_gateway) },
+        writer: LinkWriter { socket: socket.writer, encryptor: Encryptor::new(to_node) },
         peer: node,
         name,
         code: code(&transcript),

@@ -19,10 +19,10 @@ use self::window::{Approved, CodeFault, PairingAnswer, PairingWindow};
 use crate::book::{PairedNode, PairingBook};
 use crate::command;
 use crate::frame::Frame;
-use crate::handshake::{Admission, HandshakeError, Secured, as_gateway};
+use crate::handshake::{HandshakeError, PairingVerdict, Secured, as_gateway};
 use crate::keys::{MachineKey, PeerKey};
-use crate::link::{BoxStream, OpenSocket};
-use crate::ws::WsRole;
+use crate::link::{BoxStream, OpenSocket, PING};
+use crate::ws::{WsMessage, WsRole};
 
 /// How long a machine may take to prove its key.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -30,11 +30,11 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 /// Everything about nodes in a server. Cheap to clone; clones share it.
 #[derive(Debug, Clone)]
 pub struct NodeHub {
-    inner: Arc<HubState>,
+    inner: Arc<NodeHubState>,
 }
 
 #[derive(Debug)]
-struct HubState {
+struct NodeHubState {
     key: MachineKey,
     book: PairingBook,
     window: Mutex<PairingWindow>,
@@ -48,7 +48,7 @@ impl NodeHub {
     pub fn open(folder: &Path, is_default_host: bool, stop: CancellationToken) -> io::Result<Self> {
         let key = MachineKey::open(&folder.join("gateway.key"))?;
         let (window, open) = (Mutex::default(), Mutex::default());
-        let inner = HubState { key, book: PairingBook::new(folder), window, open, is_default_host, stop };
+        let inner = NodeHubState { key, book: PairingBook::new(folder), window, open, is_default_host, stop };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -83,11 +83,11 @@ impl NodeHub {
         }
     }
 
-    fn admit(&self, key: &PeerKey) -> Admission {
+    fn admit(&self, key: &PeerKey) -> PairingVerdict {
         match self.inner.book.find(key) {
-            Ok(Some(_)) => Admission::Paired,
-            Ok(None) => self.window().refusal(Instant::now()).map_or(Admission::Pending, Admission::Refused),
-            Err(error) => Admission::Refused(error.to_string()),
+            Ok(Some(_)) => PairingVerdict::Paired,
+            Ok(None) => self.window().refusal(Instant::now()).map_or(PairingVerdict::Pending, PairingVerdict::Refused),
+            Err(error) => PairingVerdict::Refused(error.to_string()),
         }
     }
 
@@ -98,8 +98,7 @@ impl NodeHub {
         let left = self.window().left(Instant::now()).unwrap_or_default();
         let decision = tokio::select! {
             decision = timeout(left, decided) => decision.ok().and_then(Result::ok),
-            // Before it is approved, a machine has nothing to say.
-            _ = secured.reader.socket.next() => None,
+            () = stay_in_touch(&mut secured) => None,
             () = self.inner.stop.cancelled() => None,
         };
         self.window().withdraw(&id, &code);
@@ -216,6 +215,24 @@ impl NodeHub {
             )));
         };
         open.call(call).await
+    }
+}
+
+/// Keeps the connection of a machine that waits; returns when it is lost. Before it is approved, a machine has nothing to say.
+async fn stay_in_touch(secured: &mut Secured) {
+    let Secured { reader, writer, .. } = secured;
+    let pings = async {
+        loop {
+            tokio::time::sleep(PING).await;
+            if writer.ping().await.is_err() {
+                return;
+            }
+        }
+    };
+    let reads = async { while matches!(reader.socket.next().await, Ok(WsMessage::Pong)) {} };
+    tokio::select! {
+        () = pings => {}
+        () = reads => {}
     }
 }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadHalf, WriteHalf};
 use tokio::time::timeout;
 
+use crate::cipher::{Decryptor, Encryptor, OVERHEAD};
 use crate::frame::Frame;
-use crate::seal::{OVERHEAD, Opener, Sealer};
 use crate::ws::{MAX_MESSAGE, WsMessage, WsReader, WsRole, WsWriter};
 
 /// How long the other end may take to accept one message.
@@ -52,7 +52,7 @@ impl OpenSocket {
 #[derive(Debug)]
 pub(crate) struct LinkReader {
     pub(crate) socket: WsReader<ReadHalf<BoxStream>>,
-    pub(crate) opener: Opener,
+    pub(crate) decryptor: Decryptor,
 }
 
 /// What arrives over a link.
@@ -69,7 +69,7 @@ impl LinkReader {
         let silent = |_| io::Error::new(io::ErrorKind::TimedOut, "the other machine is silent");
         match timeout(SILENCE, self.socket.next()).await.map_err(silent)?? {
             WsMessage::Binary(message) => {
-                let (frame, body) = Frame::decode(self.opener.open(message)?)?;
+                let (frame, body) = Frame::decode(self.decryptor.decrypt(message)?)?;
                 Ok(Arrival::Frame(frame, body))
             }
             WsMessage::Ping(payload) => Ok(Arrival::Ping(payload)),
@@ -83,7 +83,7 @@ impl LinkReader {
 #[derive(Debug)]
 pub(crate) struct LinkWriter {
     pub(crate) socket: WsWriter<WriteHalf<BoxStream>>,
-    pub(crate) sealer: Sealer,
+    pub(crate) encryptor: Encryptor,
 }
 
 impl LinkWriter {
@@ -93,7 +93,7 @@ impl LinkWriter {
         if message.len() + OVERHEAD > MAX_MESSAGE {
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, "the message is longer than a megabyte"));
         }
-        self.sealer.seal(&mut message)?;
+        self.encryptor.encrypt(&mut message)?;
         in_time(self.socket.binary(&message)).await
     }
 

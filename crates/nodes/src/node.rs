@@ -125,7 +125,7 @@ pub enum NodeEvent {
 pub type NodeWatcher = Arc<dyn Fn(&NodeEvent) + Send + Sync>;
 
 /// A machine that works for a gateway.
-pub struct Node {
+pub struct NodeClient {
     /// Where the gateway is.
     pub url: String,
     /// The name that it asks for.
@@ -138,7 +138,7 @@ pub struct Node {
     pub watcher: NodeWatcher,
 }
 
-haft_contract::opaque_debug!(Node: url = url, name = name);
+haft_contract::opaque_debug!(NodeClient: url = url, name = name);
 
 /// Why a node has ended for good.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -150,7 +150,7 @@ impl std::fmt::Display for NodeEnded {
     }
 }
 
-impl Node {
+impl NodeClient {
     /// Works until it is stopped; an error means that coming back would not help.
     pub async fn run(&self, stop: &CancellationToken) -> Result<(), NodeEnded> {
         let address = GatewayAddress::parse(&self.url).map_err(NodeEnded)?;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use haft_contract::{ErrorKind, Plan};
-use haft_policy::{Caller, Candidate, Decision, Denial, Policy, Verdict};
+use haft_contract::{Effect, ErrorKind, Plan};
+use haft_policy::{Caller, Candidate, ConfigEdit, Decision, Denial, Policy, Verdict};
 use haft_text::display;
 use serde_json::Value;
 
@@ -89,8 +89,20 @@ impl Policy for NodePolicy {
         decision
     }
 
+    fn decide_without_arguments(&self, offered: Decision, tool: &Candidate<'_>, caller: &Caller) -> Decision {
+        self.own.decide_without_arguments(offered, tool, caller)
+    }
+
     fn finalize(&self, decision: Decision) -> Decision {
         self.own.finalize(decision)
+    }
+
+    fn names_destination(&self, tool: &Candidate<'_>, effect: &Effect, caller: &Caller) -> bool {
+        self.own.names_destination(tool, effect, caller)
+    }
+
+    fn edited(&self, edits: &[ConfigEdit]) -> Option<Arc<dyn Policy>> {
+        self.own.edited(edits).map(|own| Arc::new(Self::new(own)) as Arc<dyn Policy>)
     }
 }
 

@@ -195,8 +195,8 @@ async fn renamed_node_is_not_called_under_its_former_name() {
     let gateway = Gateway::start().await;
     let machine = Machine::start(&gateway, "laptop", TestRunner::default());
     let node = machine.pair(&gateway).await;
-    gateway.hub.rename("laptop", "desk").unwrap();
+    gateway.hub.rename("laptop", "studio").unwrap();
     assert_eq!(gateway.hub.call(call(&node, "echo", json!(1))).await.unwrap_err().kind(), ErrorKind::PermissionDenied);
     assert_eq!(machine.runner.seen(), []);
-    assert_eq!(gateway.hub.resolve("desk").unwrap().id, node.id);
+    assert_eq!(gateway.hub.resolve("studio").unwrap().id, node.id);
 }

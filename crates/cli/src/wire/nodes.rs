@@ -137,8 +137,16 @@ impl LocalRunner {
         // Written in the background: the answer does not wait for the disk, and a record that is lost is reported by the engine.
         let log = Arc::clone(&self.log);
         tokio::spawn(async move { log.flush().await });
-        NodeOutcome { result: result.outcome, effects }
+        NodeOutcome { result: result.outcome.map_err(with_advice), effects }
     }
+}
+
+/// A refusal of this machine says what its user can change: nobody else can.
+#[expect(clippy::needless_pass_by_value, reason = "it is for map_err")]
+fn with_advice(error: ToolError) -> ToolError {
+    let advice = error.details().and_then(|details| details["to_change"].as_str()).unwrap_or_default().trim();
+    let end = if advice.is_empty() { String::new() } else { format!(" The user of that machine can change it there: {advice}") };
+    ToolError::new(error.kind(), format!("{}{end}", error.message()))
 }
 
 impl NodeRunner for LocalRunner {

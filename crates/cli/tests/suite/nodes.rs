@@ -258,9 +258,9 @@ fn link_that_leads_elsewhere_is_not_what_was_permitted() {
 #[test]
 fn devices_are_off_until_the_machine_shares_them_and_absent_ones_are_said() {
     let (gateway, node) =
-        (gateway(), World::with_config("[node]\nname = 'Desk PC'\nscreen = true\n[node.commands]\nbackup = ['/bin/cat']"));
+        (gateway(), World::with_config("[node]\nname = 'Studio PC'\nscreen = true\n[node.commands]\nbackup = ['/bin/cat']"));
     let (_served, _process, name) = start(&gateway, &node);
-    assert_eq!(name, "desk-pc");
+    assert_eq!(name, "studio-pc");
     let call = |arguments: Value| gateway.call("nodes", &arguments).1;
     let off = call(json!({"action": "camera_list"}));
     assert!(off["message"].as_str().unwrap().contains("its configuration has node.camera = false"), "{off}");

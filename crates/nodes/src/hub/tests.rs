@@ -7,7 +7,7 @@ use tokio::io::DuplexStream;
 use tokio::task::JoinHandle;
 
 use super::*;
-use crate::frame::{About, Block};
+use crate::frame::{About, ContentBlock};
 use crate::handshake::as_node;
 use crate::link::Arrival;
 
@@ -97,7 +97,7 @@ async fn disconnect_in_the_middle_of_a_file_leaves_the_outcome_unknown() {
 async fn result_whose_lengths_lie_ends_the_connection() {
     let mut attack = attack().await;
     let (id, made) = attack.call().await;
-    let lie = Frame::Done { id, content: vec![Block::Text(1 << 40)], details: None, effects: Vec::new() };
+    let lie = Frame::Done { id, content: vec![ContentBlock::Text(1 << 40)], details: None, effects: Vec::new() };
     attack.link.writer.send(&lie, b"short").await.unwrap();
     assert!(made.await.unwrap().is_err());
     attack.ends_with("its result is cut").await;
@@ -107,7 +107,7 @@ async fn result_whose_lengths_lie_ends_the_connection() {
 async fn second_answer_to_a_call_changes_nothing() {
     let mut attack = attack().await;
     let (id, made) = attack.call().await;
-    let answer = |text: &str| Frame::Done { id, content: vec![Block::Text(text.len())], details: None, effects: Vec::new() };
+    let answer = |text: &str| Frame::Done { id, content: vec![ContentBlock::Text(text.len())], details: None, effects: Vec::new() };
     attack.link.writer.send(&answer("one"), b"one").await.unwrap();
     attack.link.writer.send(&answer("two"), b"two").await.unwrap();
     assert_eq!(made.await.unwrap().unwrap().texts().collect::<String>(), "one");
@@ -119,7 +119,7 @@ async fn second_answer_to_a_call_changes_nothing() {
 async fn message_that_is_repeated_or_is_a_gateways_ends_the_connection() {
     let mut repeating = attack().await;
     let mut message = Frame::Failed { id: 1, kind: "x".into(), message: String::new() }.encode(&[]).unwrap();
-    repeating.link.writer.sealer.seal(&mut message).unwrap();
+    repeating.link.writer.encryptor.encrypt(&mut message).unwrap();
     for _ in 0..2 {
         repeating.link.writer.socket.binary(&message).await.unwrap();
     }

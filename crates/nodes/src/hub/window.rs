@@ -20,7 +20,7 @@ const STRANGER_WINDOW: Duration = Duration::from_mins(1);
 
 /// A machine that asks.
 #[derive(Debug)]
-struct Request {
+struct PairingRequest {
     key: PeerKey,
     name: String,
     code: String,
@@ -56,7 +56,7 @@ pub(crate) enum CodeFault {
 pub(crate) struct PairingWindow {
     until: Option<Instant>,
     wrong: u32,
-    requests: HashMap<String, Request>,
+    requests: HashMap<String, PairingRequest>,
     strangers: Option<(Instant, u32)>,
 }
 
@@ -92,7 +92,7 @@ impl PairingWindow {
     /// A machine asks. One that asks again replaces its former request.
     pub(crate) fn ask(&mut self, key: &PeerKey, name: &str, code: &str) -> oneshot::Receiver<PairingAnswer> {
         let (answer, decided) = oneshot::channel();
-        self.requests.insert(key.id(), Request { key: key.clone(), name: name.to_owned(), code: code.to_owned(), answer });
+        self.requests.insert(key.id(), PairingRequest { key: key.clone(), name: name.to_owned(), code: code.to_owned(), answer });
         decided
     }
 
@@ -106,8 +106,11 @@ impl PairingWindow {
     /// The machines that ask, without their codes: the user reads those on their screens.
     pub(crate) fn pending(&self, now: Instant) -> Vec<PendingNode> {
         let left = self.left(now).unwrap_or_default().as_secs();
-        let pending =
-            |(id, request): (&String, &Request)| PendingNode { id: id.clone(), name: request.name.clone(), expires_in_seconds: left };
+        let pending = |(id, request): (&String, &PairingRequest)| PendingNode {
+            id: id.clone(),
+            name: request.name.clone(),
+            expires_in_seconds: left,
+        };
         let mut all: Vec<PendingNode> = self.requests.iter().map(pending).collect();
         all.sort_by(|one, other| one.id.cmp(&other.id));
         all
@@ -122,7 +125,7 @@ impl PairingWindow {
         let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
         let wanted = digits(code);
         let found = self.requests.iter().find(|(_, request)| digits(&request.code) == wanted).map(|(id, _)| id.clone());
-        let Some(Request { key, name, answer, .. }) = found.and_then(|id| self.requests.remove(&id)) else {
+        let Some(PairingRequest { key, name, answer, .. }) = found.and_then(|id| self.requests.remove(&id)) else {
             self.wrong += 1;
             if self.wrong >= MAX_WRONG {
                 self.close();

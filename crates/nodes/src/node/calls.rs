@@ -59,19 +59,13 @@ pub(crate) enum LinkEnd {
     Stopped,
 }
 
-/// The calls that run. Dropped with the connection: what nobody waits for is ended.
+/// The calls that run.
 #[derive(Debug, Default)]
 struct RunningCalls(Mutex<HashMap<u64, AbortHandle>>);
 
 impl RunningCalls {
     fn with<T>(&self, change: impl FnOnce(&mut HashMap<u64, AbortHandle>) -> T) -> T {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl Drop for RunningCalls {
-    fn drop(&mut self) {
-        self.with(|calls| calls.drain().for_each(|(_, call)| call.abort()));
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::calls::{NodeOutcome, NodeRequest};
 use super::*;
 use crate::frame::About;
-use crate::handshake::{Admission, as_gateway};
+use crate::handshake::{PairingVerdict, as_gateway};
 
 /// Counts what it runs.
 #[derive(Default)]
@@ -30,7 +30,7 @@ async fn ends() -> (Secured, Secured) {
     let gateway_key = MachineKey::open(&folder.path().join("gateway.key")).unwrap();
     let node_key = MachineKey::open(&folder.path().join("node.key")).unwrap();
     let (near, far) = tokio::io::duplex(1 << 20);
-    let gateway = as_gateway(OpenSocket::new(Box::new(near), WsRole::Server), &gateway_key, |_, _| Admission::Paired);
+    let gateway = as_gateway(OpenSocket::new(Box::new(near), WsRole::Server), &gateway_key, |_, _| PairingVerdict::Paired);
     let node = as_node(OpenSocket::new(Box::new(far), WsRole::Client), &node_key, |_| true, "n");
     let (gateway, node) = tokio::join!(gateway, node);
     let (gateway, node) = (gateway.unwrap(), node.unwrap());
@@ -68,9 +68,10 @@ async fn gateway_that_refuses_or_has_another_key_pairs_nobody() {
     let gateway_key = MachineKey::open(&folder.path().join("gateway.key")).unwrap();
     let node_key = MachineKey::open(&folder.path().join("node.key")).unwrap();
     let pinned = node_key.public();
-    for (admission, is_pinned, expected) in
-        [(Admission::Refused("go\u{202e} away".into()), false, "go\\u{202e} away"), (Admission::Paired, true, "another gateway (")]
-    {
+    for (admission, is_pinned, expected) in [
+        (PairingVerdict::Refused("go\u{202e} away".into()), false, "go\\u{202e} away"),
+        (PairingVerdict::Paired, true, "another gateway ("),
+    ] {
         let (near, far) = tokio::io::duplex(1 << 20);
         let gateway = as_gateway(OpenSocket::new(Box::new(near), WsRole::Server), &gateway_key, |_, _| admission);
         let is_expected = |found: &PeerKey| !is_pinned || *found == pinned;

@@ -10,7 +10,7 @@ use haft_contract::ports::{NodeCall, NodeSummary};
 use haft_contract::{BoxFuture, ToolOutput};
 use haft_nodes::claims::Claim;
 use haft_nodes::ws::accept_key;
-use haft_nodes::{About, Node, NodeEnded, NodeEvent, NodeHub, NodeOutcome, NodeRequest, NodeRunner, NodeStore};
+use haft_nodes::{About, NodeClient, NodeEnded, NodeEvent, NodeHub, NodeOutcome, NodeRequest, NodeRunner, NodeStore};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -170,7 +170,8 @@ impl NodeRunner for TestRunner {
 pub struct Machine {
     pub runner: Arc<TestRunner>,
     events: watch::Receiver<Vec<NodeEvent>>,
-    task: JoinHandle<Result<(), NodeEnded>>,
+    task: tokio::sync::Mutex<JoinHandle<Result<(), NodeEnded>>>,
+    abort: tokio::task::AbortHandle,
     folder: Arc<TempDir>,
     stop: CancellationToken,
 }
@@ -193,11 +194,12 @@ impl Machine {
         let (send, events) = watch::channel(Vec::new());
         let watcher = Arc::new(move |event: &NodeEvent| send.send_modify(|events| events.push(event.clone())));
         let store = NodeStore::new(&PathBuf::from(folder.path()));
-        let node = Node { url: url.into(), name: name.into(), store, runner: Arc::clone(&runner) as _, watcher };
+        let node = NodeClient { url: url.into(), name: name.into(), store, runner: Arc::clone(&runner) as _, watcher };
         let stop = CancellationToken::new();
         let stopped = stop.clone();
         let task = tokio::spawn(async move { node.run(&stopped).await });
-        Self { runner, events, task, folder, stop }
+        let abort = task.abort_handle();
+        Self { runner, events, task: tokio::sync::Mutex::new(task), abort, folder, stop }
     }
 
     /// The code on its screen.
@@ -228,14 +230,14 @@ impl Machine {
     }
 
     /// How it ended for good.
-    pub async fn ended(mut self) -> Result<(), NodeEnded> {
-        tokio::time::timeout(Duration::from_secs(10), &mut self.task).await.unwrap().unwrap()
+    pub async fn ended(&self) -> Result<(), NodeEnded> {
+        tokio::time::timeout(Duration::from_secs(10), &mut *self.task.lock().await).await.unwrap().unwrap()
     }
 }
 
 impl Drop for Machine {
     fn drop(&mut self) {
         self.stop.cancel();
-        self.task.abort();
+        self.abort.abort();
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_nodes::{Node, NodeEvent, NodeStore};
+use haft_nodes::{NodeClient, NodeEvent, NodeStore};
 use haft_text::display;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -31,7 +31,7 @@ pub(super) fn run(common: &Common, request: &NodeRunArgs, output: &Output) -> Re
         let runner = Arc::new(LocalRunner::new(&wire, common, output)?);
         let shown = output.clone();
         let watcher = Arc::new(move |event: &NodeEvent| show(event, &shown));
-        let node = Node { url, name, store, runner, watcher };
+        let node = NodeClient { url, name, store, runner, watcher };
         let stop = CancellationToken::new();
         let (ended, _) = Box::pin(interruptible(node.run(&stop), &stop)).await?;
         match ended {

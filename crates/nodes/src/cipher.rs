@@ -5,16 +5,16 @@ use std::io;
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::hkdf::{HKDF_SHA256, Salt};
 
-/// Bytes that a seal adds.
+/// Bytes that encryption adds.
 pub(crate) const OVERHEAD: usize = 16;
 
-/// Seals what this end sends.
+/// Encrypts what this end sends.
 #[derive(Debug)]
-pub(crate) struct Sealer(Counted);
+pub(crate) struct Encryptor(Counted);
 
-/// Opens what the other end sends.
+/// Decrypts what the other end sends.
 #[derive(Debug)]
-pub(crate) struct Opener(Counted);
+pub(crate) struct Decryptor(Counted);
 
 #[derive(Debug)]
 struct Counted {
@@ -43,24 +43,24 @@ pub(crate) fn keys(shared: &[u8], transcript: &[u8]) -> io::Result<(LessSafeKey,
     Ok((key(b"haft node v1 to gateway")?, key(b"haft node v1 to node")?))
 }
 
-impl Sealer {
+impl Encryptor {
     pub(crate) fn new(key: LessSafeKey) -> Self {
         Self(Counted { key, next: 0 })
     }
 
-    pub(crate) fn seal(&mut self, message: &mut Vec<u8>) -> io::Result<()> {
+    pub(crate) fn encrypt(&mut self, message: &mut Vec<u8>) -> io::Result<()> {
         let nonce = self.0.nonce();
         self.0.key.seal_in_place_append_tag(nonce, Aad::empty(), message).map_err(|_| io::Error::other("the message cannot be sealed"))
     }
 }
 
-impl Opener {
+impl Decryptor {
     pub(crate) fn new(key: LessSafeKey) -> Self {
         Self(Counted { key, next: 0 })
     }
 
     /// Opens the next message; one that was changed, repeated or left out cannot be opened, nor anything after it.
-    pub(crate) fn open(&mut self, mut message: Vec<u8>) -> io::Result<Vec<u8>> {
+    pub(crate) fn decrypt(&mut self, mut message: Vec<u8>) -> io::Result<Vec<u8>> {
         let nonce = self.0.nonce();
         let broken = |_| io::Error::new(io::ErrorKind::InvalidData, "a message was changed, repeated or left out on its way");
         let length = self.0.key.open_in_place(nonce, Aad::empty(), &mut message).map_err(broken)?.len();
@@ -73,32 +73,32 @@ impl Opener {
 mod tests {
     use super::*;
 
-    fn ends() -> (Sealer, Opener) {
+    fn ends() -> (Encryptor, Decryptor) {
         let (to_gateway, _) = keys(b"shared", b"transcript").unwrap();
         let (same, _) = keys(b"shared", b"transcript").unwrap();
-        (Sealer::new(to_gateway), Opener::new(same))
+        (Encryptor::new(to_gateway), Decryptor::new(same))
     }
 
     #[test]
     fn messages_arrive_in_order_and_nothing_else_opens() {
-        let (mut sealer, mut opener) = ends();
-        let mut seal = |text: &str| {
+        let (mut encryptor, mut decryptor) = ends();
+        let mut encrypted = |text: &str| {
             let mut message = text.as_bytes().to_vec();
-            sealer.seal(&mut message).unwrap();
+            encryptor.encrypt(&mut message).unwrap();
             message
         };
-        let (first, second, third) = (seal("one"), seal("two"), seal("three"));
-        assert_eq!(opener.open(first.clone()).unwrap(), b"one");
-        assert!(opener.open(first).is_err(), "a repeated message");
+        let (first, second, third) = (encrypted("one"), encrypted("two"), encrypted("three"));
+        assert_eq!(decryptor.decrypt(first.clone()).unwrap(), b"one");
+        assert!(decryptor.decrypt(first).is_err(), "a repeated message");
         // The number is used up: the channel is of no use any more.
-        assert!(opener.open(second.clone()).is_err());
+        assert!(decryptor.decrypt(second.clone()).is_err());
         let (_, mut left_out) = ends();
-        assert!(left_out.open(second).is_err(), "a message without the one before it");
+        assert!(left_out.decrypt(second).is_err(), "a message without the one before it");
         let (_, mut changed) = ends();
         let mut bits = third;
         bits[0] ^= 1;
-        assert!(changed.open(bits).is_err());
-        assert!(changed.open(Vec::new()).is_err(), "an empty message");
+        assert!(changed.decrypt(bits).is_err());
+        assert!(changed.decrypt(Vec::new()).is_err(), "an empty message");
     }
 
     #[test]
@@ -106,8 +106,8 @@ mod tests {
         let (to_gateway, to_node) = keys(b"shared", b"transcript").unwrap();
         let (other, _) = keys(b"shared", b"another transcript").unwrap();
         let mut message = b"x".to_vec();
-        Sealer::new(to_gateway).seal(&mut message).unwrap();
-        assert!(Opener::new(to_node).open(message.clone()).is_err());
-        assert!(Opener::new(other).open(message).is_err());
+        Encryptor::new(to_gateway).encrypt(&mut message).unwrap();
+        assert!(Decryptor::new(to_node).decrypt(message.clone()).is_err());
+        assert!(Decryptor::new(other).decrypt(message).is_err());
     }
 }
