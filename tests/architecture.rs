@@ -34,13 +34,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("testkit", &["contract", "text"]),
     ("listen", &[]),
     ("mcp", &["contract", "engine", "listen", "pattern", "text"]),
-    ("gateway", &["agent", "contract", "engine", "listen", "provider", "store", "text", "tui"]),
+    ("gateway", &["agent", "contract", "engine", "listen", "nodes", "provider", "store", "text", "tui"]),
+    ("nodes", &["contract", "macros", "policy", "shell", "text"]),
     ("tui", &["agent", "contract", "engine", "patch", "policy", "provider", "redact", "store", "text"]),
     (
         "cli",
         &[
-            "agent", "builtin", "config", "contract", "engine", "gateway", "host", "jobs", "mcp", "memory", "patch", "pattern", "plugins",
-            "policy", "prompts", "provider", "redact", "sandbox", "store", "text", "tui",
+            "agent", "builtin", "config", "contract", "engine", "gateway", "host", "jobs", "mcp", "memory", "nodes", "patch", "pattern",
+            "plugins", "policy", "prompts", "provider", "redact", "sandbox", "store", "text", "tui",
         ],
     ),
     ("haft", &["builtin", "compat", "contract", "engine", "host", "jobs", "macros", "policy", "sandbox", "store"]),
@@ -145,7 +146,7 @@ fn nothing_that_ships_depends_on_the_testkit() {
     for (from, to) in arrows(true) {
         // The benchmarks of the whole measure all of it.
         let more: &[&str] = match from.as_str() {
-            "haft" => &["agent", "memory", "provider", "shell"],
+            "haft" => &["agent", "memory", "nodes", "provider", "shell"],
             // Rules and lists are tried on the names of the real tools.
             "policy" | "engine" => &["builtin"],
             // Which lines run without a question is tried with the real decision.

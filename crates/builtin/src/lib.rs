@@ -53,6 +53,9 @@ tools! {
     agents {
         agents_list => AgentsList,
     }
+    nodes {
+        nodes => Nodes,
+    }
     messaging {
         notify => Notify,
         send_user_message => SendUserMessage,

@@ -5,6 +5,7 @@ mod caller;
 mod mcp;
 mod mcp_servers;
 mod memory;
+mod node;
 mod past;
 mod plugins;
 mod serve;
@@ -25,6 +26,7 @@ pub(crate) use self::caller::{ActingArgs, CallerArgs};
 pub(crate) use self::mcp::{McpArgs, McpClient, McpCommand, McpInstallArgs, McpTokenCommand};
 pub(crate) use self::mcp_servers::{AddServerArgs, LoginArgs, ServersCommand};
 pub(crate) use self::memory::MemoryCommand;
+pub(crate) use self::node::{NodeCommand, NodeRunArgs};
 pub(crate) use self::past::{HistoryArgs, PruneArgs, QuarantineCommand, UndoArgs};
 pub(crate) use self::plugins::{AddPluginArgs, PluginsCommand};
 pub(crate) use self::serve::ServeArgs;
@@ -165,6 +167,12 @@ pub(crate) enum CliCommand {
     Memory {
         #[command(subcommand)]
         command: MemoryCommand,
+    },
+    /// Pair other machines with this one, list, rename and revoke them; or make this machine a node
+    #[command(long_about = help::NODE, after_long_help = help::NODE_EXAMPLES, disable_help_subcommand = true, visible_alias = "nodes")]
+    Node {
+        #[command(subcommand)]
+        command: NodeCommand,
     },
     /// List, show, resume, copy and delete conversations
     #[command(long_about = help::SESSIONS, after_long_help = help::SESSIONS_EXAMPLES, disable_help_subcommand = true)]

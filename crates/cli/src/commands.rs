@@ -14,6 +14,7 @@ mod man;
 mod mcp;
 mod memory;
 mod models;
+mod node;
 mod plugins;
 mod policy;
 mod prune;
@@ -52,6 +53,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         CliCommand::Plugins { command } => plugins::run(&common, &command, &output()),
         CliCommand::Mcp(request) => mcp::run(&common, &request, &output()),
         CliCommand::Memory { command } => memory::run(&common, &command, &output()),
+        CliCommand::Node { command } => node::run(&common, &command, &output()),
         CliCommand::Models(request) => models::run(&common, request, &output()),
         CliCommand::History(request) => history::run(request, &output()),
         CliCommand::Undo(request) => undo::run(&common, &request, &output()),

@@ -186,6 +186,20 @@ Examples:
   haft memory forget MEMORY.md#L3
   haft memory check";
 
+pub(crate) const NODE: &str = "\
+A node is another machine that works for this one: its commands, files, camera and screen, under its own policy. Run `haft serve` and \
+`haft node pair` here, and the command that it prints on the other machine; the code on the other screen completes it. Models use nodes \
+with the tool nodes and with exec and host=node. docs/NODES.md describes it.";
+
+pub(crate) const NODE_EXAMPLES: &str = "\
+Examples:
+  haft node pair
+  haft node run wss://gateway.example:7318#9f3ac1…
+  haft node approve 4821-7730
+  haft node list
+  haft node rename laptop studio
+  haft node revoke studio";
+
 pub(crate) const SKILLS: &str = "\
 Skills are folders with a SKILL.md: instructions that a model loads when a task needs them. Yours are in the folder 'skills' beside \
 your configuration, in ~/.agents/skills and in ~/.claude/skills; those of a project in .haft/skills, .agents/skills and \

@@ -21,6 +21,7 @@ mod mcp_sampling;
 mod mcp_servers;
 mod memory;
 pub(crate) mod models;
+mod nodes;
 mod plugins;
 mod policy;
 mod prompts;
@@ -49,6 +50,7 @@ use haft_gateway::PageApprovals;
 use haft_host::LocalHost;
 use haft_mcp::client::McpServers;
 use haft_memory::MemoryService;
+use haft_nodes::NodeHub;
 use haft_policy::{Decision, Policy, StandardPolicy, Verdict};
 use haft_provider::Model;
 use haft_store::{Blobs, CallLog, FileBlobs, InMemoryCallLog, OpenedLog, SqliteCallLog, StoreError};
@@ -62,6 +64,7 @@ pub(crate) use self::lint::warn_of_idle_rules;
 pub(crate) use self::mcp::McpBackend;
 pub(crate) use self::mcp_servers::{close_servers, learn_server};
 pub(crate) use self::memory::MemoryFollower;
+pub(crate) use self::nodes::{LocalRunner, node_name};
 pub(crate) use self::plugins::{ProjectPlugin, plugin_store, project_plugins, register_plugin, registry_in};
 pub(crate) use self::prompts::{Prompts, prompt_folders};
 pub(crate) use self::retention::{PruneMode, PrunedKind, QUARANTINE, prune};
@@ -184,6 +187,7 @@ pub(crate) struct Wire {
 pub(crate) struct ServedParts {
     pub(crate) approvals: PageApprovals,
     pub(crate) store: Arc<SqliteCallLog>,
+    pub(crate) nodes: Option<NodeHub>,
 }
 
 impl Wire {

@@ -51,6 +51,7 @@ mod suite {
     mod model;
     mod models;
     mod network;
+    mod nodes;
     mod odd_calls;
     mod ordinary;
     mod packages;

@@ -23,6 +23,7 @@ const DOCUMENTS: &[&str] = &[
     "docs/FILES.md",
     "docs/MEMORY.md",
     "docs/MODELS.md",
+    "docs/NODES.md",
     "docs/PLANNING.md",
     "docs/PLUGINS.md",
     "docs/POLICY.md",

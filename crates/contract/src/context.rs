@@ -11,6 +11,7 @@ use crate::capability::{Clocks, Files, Http, Notices, Processes, Spills};
 use crate::commit::no_change_sets;
 use crate::conversation::{PlanningCapability, SettingsCapability, SkillCapability, UserCapability};
 use crate::memory_use::MemoryUse;
+use crate::node_use::NodeUse;
 use crate::ports::{EgressGate, Gate, Host, Journal, PageCache, ProgressSink, Services, SmallModel};
 use crate::session_use::{SessionUse, SubAgentUse, no_sub_agents};
 use crate::{
@@ -292,6 +293,10 @@ impl ToolContext {
     /// The memory of the workspace, as planned.
     pub fn memory(&self) -> MemoryUse<'_> {
         MemoryUse { cx: self }
+    }
+    /// The paired machines, as planned.
+    pub fn nodes(&self) -> NodeUse<'_> {
+        NodeUse { cx: self }
     }
     /// Where responses are stored for later calls; what is in it came from the web, and holds no state of the session.
     pub fn page_cache(&self) -> Option<&dyn PageCache> {

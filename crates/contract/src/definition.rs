@@ -124,6 +124,8 @@ named_enum! {
         Spawn = "spawn",
         /// Settings.
         Configure = "configure",
+        /// Paired machines.
+        Node = "node",
     }
 }
 

@@ -64,6 +64,15 @@ pub enum Effect {
         /// Which key.
         key: String,
     },
+    /// Do something on a paired machine, or with a device of this one.
+    Node {
+        /// Which machine, by the name that the user gave it; [`Effect::THIS_MACHINE`] for this one.
+        node: String,
+        /// What: `exec`, `read`, `camera_snap`, ….
+        action: String,
+        /// To what: the command, the path, the device; may be empty.
+        target: String,
+    },
     /// Ask a user.
     Ask {
         /// Whom to ask.
@@ -94,7 +103,9 @@ pub enum Need {
 
 impl Effect {
     /// The names of all kinds: those that a rule can name, then the two that it cannot.
-    pub const KINDS: &[&str] = &["read", "write", "delete", "exec", "connect", "send", "spawn", "configure", "ask", "unknown"];
+    pub const KINDS: &[&str] = &["read", "write", "delete", "exec", "connect", "send", "spawn", "configure", "node", "ask", "unknown"];
+    /// The node of an effect on a device of this machine itself.
+    pub const THIS_MACHINE: &str = "this";
 
     /// The name of its kind, as in rules and JSON.
     pub const fn kind(&self) -> &'static str {
@@ -107,6 +118,7 @@ impl Effect {
             Self::Send { .. } => "send",
             Self::Spawn { .. } => "spawn",
             Self::Configure { .. } => "configure",
+            Self::Node { .. } => "node",
             Self::Ask { .. } => "ask",
             Self::Unknown { .. } | Self::Contained { .. } => "unknown",
         }
@@ -124,10 +136,14 @@ impl Effect {
             // A sub-agent has at most the access of its parent, and each of its calls is decided on like any other.
             Self::Send { outward: false, .. } | Self::Ask { .. } | Self::Spawn { .. } => Need::Access(Access::ReadOnly),
             Self::Configure { .. } => Need::Access(Access::WorkspaceWrite),
+            // The configuration of this machine switches each of its devices on by name.
+            Self::Node { node, .. } if node == Self::THIS_MACHINE => Need::Access(Access::ReadOnly),
             // A sandboxed program writes in the workspace alone and has no network; every exception is an effect of its own.
             Self::Exec(exec) if exec.host.is_sandboxed() => Need::Access(view_access(exec.read_only_view)),
             Self::Contained { read_only, .. } => Need::Access(view_access(*read_only)),
-            Self::Connect(_) | Self::Exec(_) | Self::Send { .. } | Self::Unknown { .. } => Need::Access(Access::FullAccess),
+            Self::Connect(_) | Self::Exec(_) | Self::Send { .. } | Self::Node { .. } | Self::Unknown { .. } => {
+                Need::Access(Access::FullAccess)
+            }
         }
     }
 
@@ -170,6 +186,7 @@ impl Effect {
             Self::Connect(connect) => !connect.is_sandbox(),
             Self::Send { outward: true, .. } | Self::Unknown { .. } => true,
             Self::Exec(exec) => !exec.host.is_sandboxed(),
+            Self::Node { node, .. } => node != Self::THIS_MACHINE,
             _ => false,
         }
     }
@@ -194,6 +211,8 @@ impl Effect {
             Self::Send { channel, to, .. } => format!("{channel} to {to}"),
             Self::Spawn { agent } => agent.clone(),
             Self::Configure { key } => key.clone(),
+            Self::Node { node, action, target } if target.is_empty() => format!("{node}:{action}"),
+            Self::Node { node, action, target } => format!("{node}:{action} {target}"),
             Self::Ask { user } => user.clone(),
             Self::Unknown { why } => why.clone(),
             Self::Contained { why, .. } => format!("it runs in the sandbox, and what it does there is not known before ({why})"),
@@ -275,6 +294,11 @@ impl Serialize for Effect {
             }
             Self::Spawn { agent } => map.serialize_entry("agent", agent)?,
             Self::Configure { key } => map.serialize_entry("key", key)?,
+            Self::Node { node, action, target } => {
+                map.serialize_entry("node", node)?;
+                map.serialize_entry("action", action)?;
+                map.serialize_entry("target", target)?;
+            }
             Self::Ask { user } => map.serialize_entry("user", user)?,
             Self::Unknown { why } => map.serialize_entry("why", why)?,
             Self::Contained { why, .. } => {

@@ -24,6 +24,7 @@ mod job_handle;
 pub mod json;
 mod location;
 mod memory_use;
+mod node_use;
 mod opaque_debug;
 mod output;
 mod plan;
@@ -56,6 +57,7 @@ pub use job::{ChangeApplier, Job, JobEnd, JobOptions, JobStatus, JobUsage};
 pub use job_handle::{JobAccess, JobHandle, JobUse};
 pub use location::{Location, PathSpelling, RefusalCause, Zone};
 pub use memory_use::MemoryUse;
+pub use node_use::NodeUse;
 pub use output::{Content, DocumentBody, EmbeddedDocument, IntoToolOutput, Json, ToolOutput};
 pub use plan::Plan;
 pub use ports::{

@@ -11,6 +11,7 @@ mod http;
 mod job_registry;
 mod journal;
 mod memory;
+mod nodes;
 mod notifier;
 mod permissions;
 mod planning;
@@ -35,6 +36,7 @@ pub use http::{Body, HttpClient, HttpRequest, HttpResponse, RedirectCheck, Resol
 pub use job_registry::{JobRecord, JobRegistry, JobScope};
 pub use journal::{Journal, SpillFile, SpillWriter};
 pub use memory::{MemoryAnswer, MemoryAuthor, MemoryHit, MemoryIndex, MemoryLines, MemoryQuery, MemoryScope, MemorySource, MemoryWriter};
+pub use nodes::{NodeCall, NodeDirectory, NodeSummary, PendingNode};
 pub use notifier::{Notice, Notifier};
 pub use permissions::{PermissionAnswer, PermissionHost, PermissionState};
 pub use planning::{OutputSink, Todo, TodoStatus, TodoStore, ToolIndex, WakeReason, WakeSource};

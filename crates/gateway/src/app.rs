@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use haft_nodes::NodeHub;
 use tokio_util::sync::CancellationToken;
 
 use crate::answers::{AnswerCache, AnswerStamp};
@@ -20,6 +21,8 @@ pub(crate) struct App {
     pub(crate) sessions: Arc<SessionHost>,
     pub(crate) invocations: Arc<Invocations>,
     pub(crate) answers: Arc<AnswerCache>,
+    /// The paired machines, if this server has them.
+    pub(crate) nodes: Option<NodeHub>,
     /// The address of the page.
     pub(crate) url: Arc<str>,
     pub(crate) stop: CancellationToken,

@@ -84,6 +84,7 @@ const PATHS: &[(&str, &str, &str, &str, &str, &str)] = &[
     ("put", "/api/memory/file", "admin", "Replace the text of a memory file", "MemoryFileRequest", ""),
     ("get", "/api/files", "view", "Files of the workspace that fit what was typed", "", ""),
     ("get", "/api/spills", "view", "A part of the whole of an output that was cut", "", ""),
+    ("get", "/api/nodes", "view", "Paired machines, and those that ask to be paired", "", ""),
     ("post", "/api/render", "view", "Text as HTML", "RenderRequest", ""),
     ("get", "/api/openapi.json", "view", "This document", "", ""),
 ];

@@ -9,6 +9,7 @@ mod events;
 mod files;
 mod history;
 mod memory;
+mod nodes;
 mod sessions;
 mod system;
 mod tools;
@@ -39,7 +40,8 @@ pub(crate) fn router(app: App) -> Router {
         .route("/approvals", get(approvals::list))
         .route("/approvals/{id}", post(approvals::answer))
         .fallback(|| async { ApiError::not_found("There is no such path.").help("docs/GATEWAY.md and /api/openapi.json list the paths.") });
-    Router::new().nest("/api", api).fallback(assets::file).layer(from_fn_with_state(guard, check)).with_state(app)
+    let nodes = Router::new().route(haft_nodes::NODE_PATH, get(nodes::connect));
+    Router::new().nest("/api", api).merge(nodes).fallback(assets::file).layer(from_fn_with_state(guard, check)).with_state(app)
 }
 
 fn of_access() -> Router<App> {
@@ -103,6 +105,7 @@ fn of_system() -> Router<App> {
         .route("/memory/file", get(memory::file).put(memory::write))
         .route("/files", get(files::complete))
         .route("/spills", get(files::spill))
+        .route("/nodes", get(nodes::list))
         .route("/render", post(system::render))
         .route("/openapi.json", get(system::openapi))
 }

@@ -9,6 +9,7 @@ use axum::Router;
 use axum::extract::connect_info::Connected;
 use axum::serve::{IncomingStream, Listener};
 use haft_listen::BoundedListener;
+use haft_nodes::NodeHub;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
@@ -73,12 +74,14 @@ pub struct GatewayOptions {
     pub token_file: Option<PathBuf>,
     /// The certificate and its key, without which only this machine can reach the server.
     pub tls: Option<TlsFiles>,
+    /// The paired machines, which connect to the same address.
+    pub nodes: Option<NodeHub>,
 }
 
 impl GatewayOptions {
     /// Listens on this address, for this machine alone.
     pub fn new(address: SocketAddr) -> Self {
-        Self { address, host_names: Vec::new(), token_file: None, tls: None }
+        Self { address, host_names: Vec::new(), token_file: None, tls: None, nodes: None }
     }
 }
 
@@ -112,8 +115,8 @@ impl Gateway {
         let (url, stop): (Arc<str>, _) = (format!("{scheme}://{name}").into(), CancellationToken::new());
         let sessions = SessionHost::new(Arc::clone(&backend), approvals.clone(), stop.clone());
         let link = format!("{url}/#token={link}");
-        let (guard, invocations, answers) = (Arc::new(guard), Arc::default(), Arc::default());
-        let app = App { backend, guard, approvals, sessions, invocations, answers, url, stop };
+        let (guard, invocations, answers, nodes) = (Arc::new(guard), Arc::default(), Arc::default(), options.nodes);
+        let app = App { backend, guard, approvals, sessions, invocations, answers, nodes, url, stop };
         Ok(Self { listener, tls, app, link, program_token: program.secret, notice })
     }
 

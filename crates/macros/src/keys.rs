@@ -13,7 +13,7 @@ const SECTIONS: &[&str] =
     &["Files", "Runtime", "Web", "Memory", "Sessions", "Ui", "Messaging", "Automation", "Nodes", "Agents", "Media", "Planning", "System"];
 const CATEGORIES: &[&str] = &["Io", "Network", "System", "Notify"];
 const ACCESS: &[&str] = &["ReadOnly", "WorkspaceWrite", "FullAccess"];
-const RULE_TARGETS: &[&str] = &["Read", "Write", "Edit", "Exec", "Connect", "Send", "Spawn", "Configure"];
+const RULE_TARGETS: &[&str] = &["Read", "Write", "Edit", "Exec", "Connect", "Send", "Spawn", "Configure", "Node"];
 
 const KEYS: &[&str] = &[
     "name",

@@ -378,6 +378,7 @@ fn verb(effect: &Effect) -> &'static str {
         Effect::Connect(_) => "connect to",
         Effect::Spawn { .. } => "start the agent",
         Effect::Configure { .. } => "change the setting",
+        Effect::Node { .. } => "use the machine",
         other => other.kind(),
     }
 }

@@ -109,6 +109,7 @@ fn effects() -> impl Strategy<Value = Effect> {
         (names(), names()).prop_map(|(channel, to)| Effect::Send { channel, to, outward: true }),
         names().prop_map(|agent| Effect::Spawn { agent }),
         names().prop_map(|key| Effect::Configure { key }),
+        (names(), names(), names()).prop_map(|(node, action, target)| Effect::Node { node, action, target }),
         Just(Effect::Unknown { why: "x".into() }),
     ]
 }
@@ -125,6 +126,7 @@ fn rules() -> impl Strategy<Value = String> {
             "send",
             "spawn",
             "configure",
+            "node",
             "Read-File",
             "edit",
             "WebFetch",

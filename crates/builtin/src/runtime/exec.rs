@@ -3,7 +3,7 @@ mod params;
 mod shells;
 
 use haft_contract::{
-    CommandRequest, Dialect, Form, FormParameter, Plan, PlanContext, ShellCommand, Tool, ToolContext, ToolError, ToolOutput, Unit,
+    CommandRequest, Dialect, Effect, Form, FormParameter, Plan, PlanContext, ShellCommand, Tool, ToolContext, ToolError, ToolOutput, Unit,
 };
 use haft_macros::ToolMeta;
 
@@ -92,11 +92,15 @@ impl Tool for ExecTool {
             return commit::plan(id, cx);
         }
         let request = params.request()?;
+        if let Some(node) = params.node(cx.runs_on_nodes()) {
+            let plan = cx.node_command(&cx.node(node)?, &request)?;
+            return Ok(params.approval_reason(false).into_iter().fold(plan, Plan::require_approval));
+        }
         let command = match params.shell() {
             Some(name) => self.shells.named(cx.session(), name).command(request.clone(), cx)?,
             None => cx.command(&request)?,
         };
-        let asks = params.approval_reason(&command).or_else(|| leaves_sandbox(&request, &command, cx));
+        let asks = params.approval_reason(command.is_read_only()).or_else(|| leaves_sandbox(&request, &command, cx));
         let plan = Plan::nothing().command(command);
         Ok(match asks {
             Some(why) => plan.require_approval(why),
@@ -107,6 +111,10 @@ impl Tool for ExecTool {
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         if params.commit.is_some() {
             return commit::run(cx).await;
+        }
+        if let Some(node) = params.node(is_on_node(cx)) {
+            let (arguments, timeout) = params.for_node()?;
+            return cx.nodes().call(node, "exec", arguments, timeout).await;
         }
         let run = CommandRun {
             command: &params.command,
@@ -122,6 +130,11 @@ impl Tool for ExecTool {
         };
         run.execute(cx).await
     }
+}
+
+/// Whether the plan runs the command on a node.
+fn is_on_node(cx: &ToolContext) -> bool {
+    cx.plan().effects().iter().any(|effect| matches!(effect, Effect::Node { .. }))
 }
 
 /// A command that the configuration runs in the sandbox leaves it only with approval, whatever the access level.

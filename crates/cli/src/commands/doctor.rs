@@ -1,6 +1,7 @@
 //! `haft doctor`: checks what works here, and says how to fix the rest. It sends nothing.
 
 mod machine;
+mod nodes;
 mod packages;
 mod sandbox;
 mod state;
@@ -85,6 +86,7 @@ async fn all(common: &Common, output: &Output) -> Vec<DoctorCheck> {
         Err(failure) => checks.push(DoctorCheck::error("tools", failure.message.as_str(), "report it: a built-in tool is faulty")),
     }
     checks.extend(state::checks().await);
+    checks.extend(nodes::check(common, output).await);
     checks.extend(machine::checks());
     checks
 }

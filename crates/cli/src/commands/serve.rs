@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use haft_gateway::{Gateway, GatewayError, GatewayOptions, PageApprovals, TlsFiles};
+use haft_nodes::{ControlServer, NodeHub};
 use haft_store::CallLog;
 use ring::digest::{SHA256, digest};
 use serde_json::json;
@@ -26,7 +27,7 @@ use crate::arguments::{Common, ServeArgs};
 use crate::commands::block_on;
 use crate::commands::interrupt::interruptible;
 use crate::failure::{Exit, Failure};
-use crate::output::{Output, note};
+use crate::output::{Output, note, warn};
 use crate::wire::{self, ServedParts, Wire};
 
 /// Where programs of this user find a running server, in the folder for sockets.
@@ -39,9 +40,12 @@ pub(crate) fn run(common: &Common, request: &ServeArgs, output: &Output) -> Resu
         let store = wire::store(&wire.settings.data_folder)?;
         wire.repair_interrupted(&(Arc::clone(&store) as Arc<dyn CallLog>)).await;
         let approvals = PageApprovals::new(wire.settings.workspace.clone(), wire.own_file().ok());
-        let served = ServedParts { approvals: approvals.clone(), store };
+        let stop = CancellationToken::new();
+        let nodes = ServedNodes::open(&wire, &stop).await;
+        let served = ServedParts { approvals: approvals.clone(), store, nodes: nodes.hub.clone() };
         let file = wire.run_folder().join(SERVER_FILE);
-        let options = options(request, &wire);
+        let mut options = options(request, &wire);
+        options.nodes.clone_from(&nodes.hub);
         let backend = Arc::new(ServeBackend::new(common, output, wire, served));
         let gateway = Gateway::bind(backend, approvals, options).await.map_err(|error| failure(&error))?;
         let (url, link) = (gateway.url().to_owned(), gateway.link().to_owned());
@@ -49,11 +53,46 @@ pub(crate) fn run(common: &Common, request: &ServeArgs, output: &Output) -> Resu
         note("The link works once, in one browser; the page makes more. Ctrl-C ends the server.");
         gateway.notice().into_iter().for_each(note);
         let _known = KnownServer::announce(file, &url, gateway.program_token())?;
-        let stop = CancellationToken::new();
+        let control = nodes.control.map(|control| (control, stop.clone()));
+        let control = control.map(|(control, stop)| tokio::spawn(async move { control.serve(&stop).await }));
         // To be stopped is how a server ends: no failure.
         let (served, _) = Box::pin(interruptible(gateway.serve(&stop), &stop)).await?;
+        stop.cancel();
+        if let Some(control) = control {
+            control.await.ok();
+        }
         served.map_err(|error| failure(&error)).map(|()| Exit::Success)
     })
+}
+
+/// The paired machines of this server, and the socket by which other programs of this user reach them.
+#[derive(Default)]
+struct ServedNodes {
+    hub: Option<NodeHub>,
+    control: Option<ControlServer>,
+}
+
+impl ServedNodes {
+    /// Without them the server works as well, and says why.
+    async fn open(wire: &Wire, stop: &CancellationToken) -> Self {
+        let opened = async {
+            std::fs::create_dir_all(wire.run_folder())?;
+            let hub = wire.node_hub(stop.clone())?;
+            let control = ControlServer::bind(&wire.nodes_socket(), hub.clone()).await?;
+            Ok::<_, std::io::Error>((hub, control))
+        };
+        match opened.await {
+            Ok((hub, Some(control))) => Self { hub: Some(hub), control: Some(control) },
+            Ok((_, None)) => {
+                note("Another server of yours has the nodes; this one uses them through it.");
+                Self::default()
+            }
+            Err(error) => {
+                warn(&format!("this server has no nodes: {error}"));
+                Self::default()
+            }
+        }
+    }
 }
 
 fn options(request: &ServeArgs, wire: &Wire) -> GatewayOptions {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    MemoryIndex, OutputSink, SessionDirectory, SettingsAccess, SkillLibrary, SmallModel, SubAgents, TodoStore, ToolIndex, UserMessages,
-    UserQuestions, WakeSource,
+    MemoryIndex, NodeDirectory, OutputSink, SessionDirectory, SettingsAccess, SkillLibrary, SmallModel, SubAgents, TodoStore, ToolIndex,
+    UserMessages, UserQuestions, WakeSource,
 };
 
 /// What a conversation offers to its tools beyond the machine: its sub-agents, its plans, its skills. A service is absent where nobody
@@ -36,6 +36,8 @@ pub struct Services {
     pub skills: Option<Arc<dyn SkillLibrary>>,
     /// The memory of the workspace.
     pub memory: Option<Arc<dyn MemoryIndex>>,
+    /// The paired machines.
+    pub nodes: Option<Arc<dyn NodeDirectory>>,
 }
 
 impl Services {
@@ -54,6 +56,7 @@ impl Services {
             sessions: None,
             skills: None,
             memory: None,
+            nodes: None,
         }
     }
 }

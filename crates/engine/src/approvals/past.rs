@@ -89,6 +89,7 @@ fn recorded(effect: &Value, workspace: &Path) -> Option<Effect> {
         "send" => Effect::Send { channel: text("channel")?, to: text("to")?, outward: true },
         "spawn" => Effect::Spawn { agent: text("agent")? },
         "configure" => Effect::Configure { key: text("key")? },
+        "node" => Effect::Node { node: text("node")?, action: text("action")?, target: text("target")? },
         _ => return None,
     })
 }

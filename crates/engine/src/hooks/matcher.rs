@@ -113,7 +113,7 @@ mod tests {
     fn an_effect_that_does_not_exist_is_an_error_that_lists_those_that_do() {
         assert_eq!(
             matcher(&["effect:wirte"]).unwrap_err(),
-            "there is no effect 'wirte'; use effect: with one of read, write, delete, exec, connect, send, spawn, configure, ask, unknown"
+            "there is no effect 'wirte'; use effect: with one of read, write, delete, exec, connect, send, spawn, configure, node, ask, unknown"
         );
     }
 }

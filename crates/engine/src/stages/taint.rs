@@ -95,7 +95,7 @@ impl SessionTaint {
 /// Whether private data may be read. A sandboxed program reads local files too, and a server that it runs may serve them.
 fn reads_here(effect: &Effect) -> bool {
     match effect {
-        Effect::Read(_) | Effect::Exec(_) | Effect::Unknown { .. } | Effect::Contained { .. } => true,
+        Effect::Read(_) | Effect::Exec(_) | Effect::Node { .. } | Effect::Unknown { .. } | Effect::Contained { .. } => true,
         Effect::Connect(connect) => connect.is_sandbox(),
         _ => false,
     }
@@ -105,7 +105,8 @@ fn reads_here(effect: &Effect) -> bool {
 fn brings_in(effect: &Effect) -> bool {
     match effect {
         Effect::Connect(connect) => !connect.is_sandbox(),
-        Effect::Unknown { .. } => true,
+        // Another machine may have been taken over.
+        Effect::Unknown { .. } | Effect::Node { .. } => true,
         Effect::Exec(exec) => !exec.host.is_sandboxed(),
         _ => false,
     }
@@ -128,6 +129,7 @@ impl RecordedTaint {
             let host = effect["host"].as_str().unwrap_or_default();
             let in_sandbox = match effect["effect"].as_str() {
                 Some("read") => true,
+                Some("node") => false,
                 Some("exec" | "unknown") => host.parse().is_ok_and(ExecHost::is_sandboxed),
                 Some("connect") => Connect::new("", host, 0, effect["method"].as_str().unwrap_or_default()).is_sandbox(),
                 _ => continue,
@@ -182,7 +184,7 @@ impl TaintCheck<'_> {
         // A rule can answer for what names its destination; nothing can answer for what may go anywhere.
         let subjects: Vec<AskSubject> = unnamed
             .map(|(index, effect)| match effect {
-                Effect::Connect(_) | Effect::Exec(_) | Effect::Send { .. } => AskSubject::Effect(index),
+                Effect::Connect(_) | Effect::Exec(_) | Effect::Send { .. } | Effect::Node { .. } => AskSubject::Effect(index),
                 _ => AskSubject::EveryTime,
             })
             .collect();
@@ -247,6 +249,7 @@ mod tests {
             Effect::Contained { why: why(), read_only: false },
             Effect::Send { channel: "mail".into(), to: "ann".into(), outward: true },
             Effect::Spawn { agent: "docs".into() },
+            Effect::Node { node: "laptop".into(), action: "read".into(), target: "a".into() },
         ] {
             let expected = RecordedTaint { private: reads_here(&effect), untrusted: brings_in(&effect) };
             let recorded = serde_json::to_value([&effect]).unwrap();

@@ -1,6 +1,6 @@
 //! The tools of the design that are not built yet: policies may name them already. A tool that is built leaves this list.
 
-use haft_contract::Section::{Automation, Media, Messaging, Nodes, Ui};
+use haft_contract::Section::{Automation, Media, Messaging, Ui};
 use haft_contract::{Meta, RuleTarget, Section};
 
 const CODING: &[&str] = &["coding"];
@@ -32,7 +32,6 @@ pub static NOT_BUILT_YET: &[Meta] = &[
     for_owner(tool("whatsapp_login", Messaging, &[], None)),
     for_owner(tool("cron", Automation, &[], None)),
     for_owner(tool("gateway", Automation, &[], CONFIGURE)),
-    tool("nodes", Nodes, &[], None),
     tool("image", Media, CODING, READ),
     tool("tts", Media, &[], WRITE),
 ];

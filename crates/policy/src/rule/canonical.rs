@@ -69,6 +69,7 @@ fn of_effect(tool: &Candidate<'_>, effect: &Effect, vocabulary: &Vocabulary) -> 
         Effect::Connect(connect) => connection_content(connect, &connect.host),
         Effect::Send { channel, to, .. } => format!("channel:{} to:{}", word(channel), word(to)),
         Effect::Spawn { agent: name } | Effect::Configure { key: name } => blanks_kept(&literal(name, ":")),
+        Effect::Node { .. } => blanks_kept(&literal(&effect.target(), "")),
         _ => return of_tool(tool, vocabulary),
     };
     let rule = named(tool, effect, &content, vocabulary)?;
@@ -110,6 +111,7 @@ pub(super) fn is_covered(tool: &Candidate<'_>, effect: &Effect, rule: &str) -> b
         Effect::Connect(_) => Grammar::Connection,
         Effect::Send { .. } => Grammar::Message,
         Effect::Spawn { .. } => Grammar::Agent,
+        Effect::Node { .. } => Grammar::Node,
         _ => Grammar::Key,
     };
     let Ok(matcher) = Matcher::parse(grammar, RuleKind::Allow, &chars, None) else { return false };

@@ -35,7 +35,7 @@ pub(super) enum EffectForm<'a> {
         channel: &'a str,
         to: &'a str,
     },
-    /// Starts an agent, or changes a setting, of this name.
+    /// Starts an agent, changes a setting, or does something on a machine, of this name.
     Names(&'a str),
 }
 
@@ -48,7 +48,7 @@ impl Matcher {
             Grammar::Command => Self::Command(CommandPattern::parse(kind, chars, home)?),
             Grammar::Connection => Self::Connection(ConnectionPattern::parse(kind, chars)?),
             Grammar::Message => Self::Message(MessagePattern::parse(kind, chars)?),
-            Grammar::Agent | Grammar::Key => Self::Name(NamePattern::parse(kind, chars)),
+            Grammar::Agent | Grammar::Key | Grammar::Node => Self::Name(NamePattern::parse(kind, chars)),
         })
     }
 
@@ -69,7 +69,9 @@ impl Matcher {
         match self {
             Self::Connection(pattern) => pattern.names_owner(),
             Self::Command(_) | Self::Message(_) => self.is_anchored(),
-            Self::Any | Self::Path(_) | Self::Name(_) => false,
+            // Of what has a name, only what happens on another machine carries data away.
+            Self::Name(pattern) => pattern.names_owner(),
+            Self::Any | Self::Path(_) => false,
         }
     }
 

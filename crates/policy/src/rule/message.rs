@@ -12,13 +12,20 @@ use super::text::{behind, plain};
 pub(super) struct NamePattern {
     kind: RuleKind,
     glob: NameGlob,
+    names_owner: bool,
 }
 
 impl NamePattern {
     /// Reads a pattern.
     pub(super) fn parse(kind: RuleKind, chars: &[PatternChar]) -> Self {
         let glob = NameGlob::with_stars(chars);
-        Self { kind, glob: if kind.restricts() { glob.fold_case() } else { glob } }
+        let mut owner = chars.iter().take_while(|ch| ch.ch != ':');
+        let names_owner = chars.iter().any(|ch| ch.ch == ':') && owner.all(|ch| !ch.is('*'));
+        Self { kind, glob: if kind.restricts() { glob.fold_case() } else { glob }, names_owner }
+    }
+    /// Whether it says which machine it is about, in front of the colon.
+    pub(super) fn names_owner(&self) -> bool {
+        self.names_owner
     }
     /// Whether it is one name.
     pub(super) fn is_anchored(&self) -> bool {

@@ -9,10 +9,10 @@ use crate::catalog::Vocabulary;
 
 /// A set of effect kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Kinds(u8);
+pub(super) struct Kinds(u16);
 
 impl Kinds {
-    pub(super) const COUNT: usize = 8;
+    pub(super) const COUNT: usize = 9;
     pub(super) const READ: Self = Self(1);
     const WRITE: Self = Self(1 << 1);
     const DELETE: Self = Self(1 << 2);
@@ -21,9 +21,11 @@ impl Kinds {
     const SEND: Self = Self(1 << 5);
     const SPAWN: Self = Self(1 << 6);
     const CONFIGURE: Self = Self(1 << 7);
+    const NODE: Self = Self(1 << 8);
     pub(super) const CHANGE: Self = Self::WRITE.and(Self::DELETE);
     /// The kinds that an `only` list closes together: who restricts writing restricts deleting.
-    pub(super) const GROUPS: [Self; 7] = [Self::READ, Self::CHANGE, Self::EXEC, Self::CONNECT, Self::SEND, Self::SPAWN, Self::CONFIGURE];
+    pub(super) const GROUPS: [Self; 8] =
+        [Self::READ, Self::CHANGE, Self::EXEC, Self::CONNECT, Self::SEND, Self::SPAWN, Self::CONFIGURE, Self::NODE];
     const EDIT: Self = Self::READ.and(Self::WRITE);
     const PATH: Self = Self::CHANGE.and(Self::READ);
 
@@ -65,6 +67,7 @@ impl Kinds {
             Effect::Send { .. } => Self::SEND,
             Effect::Spawn { .. } => Self::SPAWN,
             Effect::Configure { .. } => Self::CONFIGURE,
+            Effect::Node { .. } => Self::NODE,
             _ => Self(0),
         }
     }
@@ -79,6 +82,7 @@ pub(super) enum Grammar {
     Message,
     Agent,
     Key,
+    Node,
 }
 
 impl Grammar {
@@ -90,6 +94,7 @@ impl Grammar {
             Self::Message => Kinds::SEND,
             Self::Agent => Kinds::SPAWN,
             Self::Key => Kinds::CONFIGURE,
+            Self::Node => Kinds::NODE,
         }
     }
     /// What it speaks of, in words.
@@ -101,6 +106,7 @@ impl Grammar {
             Self::Message => "a message",
             Self::Agent => "the name of an agent",
             Self::Key => "the key of a setting",
+            Self::Node => "a paired machine",
         }
     }
     /// What to write.
@@ -112,6 +118,7 @@ impl Grammar {
             Self::Message => "write 'channel:desktop'",
             Self::Agent => "write the agent's name",
             Self::Key => "write the key",
+            Self::Node => "write the machine and what it does, such as 'laptop:read notes/*'",
         }
     }
 }
@@ -142,6 +149,7 @@ const READINGS: [(Grammar, Kinds); Kinds::COUNT] = [
     (Grammar::Message, Kinds::SEND),
     (Grammar::Agent, Kinds::SPAWN),
     (Grammar::Key, Kinds::CONFIGURE),
+    (Grammar::Node, Kinds::NODE),
 ];
 
 /// The effects that a rule can name.
@@ -160,6 +168,7 @@ fn of_target(target: RuleTarget) -> Scope {
         RuleTarget::Connect => (Grammar::Connection, Kinds::CONNECT, Kinds::CONNECT),
         RuleTarget::Send => (Grammar::Message, Kinds::SEND, Kinds::SEND),
         RuleTarget::Spawn => (Grammar::Agent, Kinds::SPAWN, Kinds::SPAWN),
+        RuleTarget::Node => (Grammar::Node, Kinds::NODE, Kinds::NODE),
         _ => (Grammar::Key, Kinds::CONFIGURE, Kinds::CONFIGURE),
     };
     Scope { grammar, kinds, permitted }
@@ -225,6 +234,7 @@ mod tests {
             Effect::Send { channel: "a".into(), to: "b".into(), outward: false },
             Effect::Spawn { agent: "a".into() },
             Effect::Configure { key: "a".into() },
+            Effect::Node { node: "a".into(), action: "b".into(), target: "c".into() },
         ];
         for ((effect, (name, scope)), index) in named.iter().zip(effects()).zip(0..) {
             assert_eq!((effect.kind(), Kinds::of(effect)), (name, Kinds(1 << index)));

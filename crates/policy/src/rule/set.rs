@@ -274,6 +274,7 @@ fn with_effect_form<T>(effect: &Effect, compare: impl FnOnce(&EffectForm<'_>) ->
         Effect::Connect(connect) => compare(&EffectForm::Connects(&Connection::new(connect))),
         Effect::Send { channel, to, .. } => compare(&EffectForm::Sends { channel, to }),
         Effect::Spawn { agent: name } | Effect::Configure { key: name } => compare(&EffectForm::Names(name)),
+        Effect::Node { .. } => compare(&EffectForm::Names(&effect.target())),
         _ => return None,
     })
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use haft_contract::{CommandRequest, ExecHost, ShellCommand, ToolError};
+use haft_contract::{CommandRequest, ExecHost, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -15,6 +15,8 @@ use crate::shared::brief;
 /// More hosts than this are a configuration, not a call.
 const MOST_HOSTS: usize = 32;
 const LONGEST_NAME: usize = 64;
+/// A command on a node ends with its call.
+const LONGEST_ON_NODE: Duration = Duration::from_mins(30);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Params {
@@ -53,8 +55,7 @@ pub(crate) struct Params {
     allow_host: Option<Vec<String>>,
     /// Where to run it. Defaults to the configured place; 'host', outside the sandbox, needs approval.
     host: Option<ExecPlace>,
-    /// The paired machine to run it on; only for host 'node'.
-    #[schemars(extend("x-foreign" = true))]
+    /// The paired machine to run it on; only for host 'node'. Defaults to the only one.
     node: Option<String>,
     /// Ask for approval of more programs than configured: 'safe-bin' of all but harmless ones, 'paranoid' of all.
     #[schemars(extend("x-foreign" = true))]
@@ -142,12 +143,6 @@ impl Params {
                  Only the user can, in their configuration. Leave it out.",
             ));
         }
-        if let Some(node) = self.node.as_deref().filter(|_| self.host == Some(ExecPlace::Node)) {
-            let node = brief(node);
-            return Err(ToolError::validation(format!(
-                "A command cannot run on a chosen machine yet ('{node}'). Leave 'host' and 'node' out to run it here."
-            )));
-        }
         self.check_shell()?;
         self.limits().check()?;
         self.timeout().map(drop)
@@ -231,12 +226,36 @@ impl Params {
         }
     }
 
+    /// The node that it runs on; `is_default` says that commands do unless a call says otherwise.
+    pub(super) fn node(&self, is_default: bool) -> Option<&str> {
+        let is_meant = match self.host {
+            Some(place) => place == ExecPlace::Node,
+            None => is_default && !self.leaves_sandbox(),
+        };
+        is_meant.then(|| self.node.as_deref().unwrap_or_default())
+    }
+
+    /// Its arguments for a node.
+    pub(super) fn for_node(&self) -> Result<(Value, Duration), ToolError> {
+        let timeout = self.timeout()?.unwrap_or(LONGEST_ON_NODE);
+        let arguments = serde_json::json!({
+            "command": self.command, "workdir": self.workdir, "env": self.env, "timeout": timeout.as_secs_f64(), "pty": self.pty,
+            "memory_mb": self.memory_mb, "cpu_seconds": self.cpu_seconds, "processes": self.processes, "isolate_network": self.isolate_network,
+        });
+        let mut arguments = arguments;
+        if let Some(map) = arguments.as_object_mut() {
+            map.retain(|_, value| !value.is_null());
+        }
+        // The way there and back.
+        Ok((arguments, timeout + Duration::from_secs(10)))
+    }
+
     /// Why the call itself asks for approval, if it does.
-    pub(super) fn approval_reason(&self, command: &ShellCommand) -> Option<String> {
+    pub(super) fn approval_reason(&self, is_read_only: bool) -> Option<String> {
         let parameter = match (self.ask, self.security) {
             (Some(RequestedAsk::Always), _) => "ask=always",
             (_, Some(RequestedSecurity::Paranoid | RequestedSecurity::Deny)) => "security=paranoid",
-            (_, Some(RequestedSecurity::SafeBin | RequestedSecurity::Allowlist)) if !command.is_read_only() => "security=safe-bin",
+            (_, Some(RequestedSecurity::SafeBin | RequestedSecurity::Allowlist)) if !is_read_only => "security=safe-bin",
             _ => return None,
         };
         Some(format!("the call itself asks for approval ({parameter})"))
@@ -257,7 +276,7 @@ impl Params {
         let mounts = self.allowed_mounts.as_ref().is_some_and(|mounts| !mounts.is_empty());
         let ignored = [
             (self.leaves_sandbox() && self.host.is_some(), "dangerously_disable_sandbox", "'host' says where it runs"),
-            (self.node.is_some(), "node", "it is for host 'node' alone"),
+            (self.node.is_some() && self.host != Some(ExecPlace::Node), "node", "it is for host 'node' alone"),
             (self.security == Some(RequestedSecurity::Full), "security", "it can only allow fewer programs than is configured"),
             (matches!(self.ask, Some(RequestedAsk::Auto | RequestedAsk::Off)), "ask", "it can only ask more often than is configured"),
             (self.namespace_restrictions == Some(false), "namespace_restrictions", "only the user can loosen the sandbox"),

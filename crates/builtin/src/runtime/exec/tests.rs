@@ -317,8 +317,8 @@ async fn wrong_calls_are_refused_before_anything_runs() {
         ),
         (
             json!({"command": "x", "host": "node", "node": "pi"}),
-            ErrorKind::ValidationError,
-            "A command cannot run on a chosen machine yet ('pi'). Leave 'host' and 'node' out to run it here.".into(),
+            ErrorKind::ExecutionError,
+            "There are no nodes here: this program has no gateway for them. Leave 'node' out, and work on this machine.".into(),
         ),
         (
             json!({"command": "x", "timeout": 0}),
@@ -363,7 +363,7 @@ async fn what_the_host_cannot_plan_is_refused_in_its_words() {
 #[tokio::test]
 async fn a_line_is_planned_as_asked() {
     type RequestedLimits = (Option<&'static str>, Vec<(&'static str, &'static str)>, Option<ExecHost>, Vec<&'static str>);
-    let cases: [(Value, RequestedLimits); 10] = [
+    let cases: [(Value, RequestedLimits); 9] = [
         (json!({}), (None, vec![], None, vec![])),
         (json!({"workdir": "sub"}), (Some("sub"), vec![], None, vec![])),
         (json!({"env": {"B": "x y", "A": 1, "C": true}}), (None, vec![("B", "x y"), ("A", "1"), ("C", "true")], None, vec![])),
@@ -372,7 +372,6 @@ async fn a_line_is_planned_as_asked() {
         (json!({"host": "sandbox"}), (None, vec![], Some(ExecHost::Sandbox), vec![])),
         (json!({"host": "gateway"}), (None, vec![], Some(ExecHost::Container), vec![])),
         (json!({"host": "container", "dangerously_disable_sandbox": true}), (None, vec![], Some(ExecHost::Container), vec![])),
-        (json!({"host": "node"}), (None, vec![], Some(ExecHost::Node), vec![])),
         (json!({"dangerously_disable_sandbox": true}), (None, vec![], Some(ExecHost::Host), vec![])),
     ];
     for (arguments, (directory, environment, sandboxed, reach)) in cases {
@@ -430,7 +429,6 @@ async fn a_call_can_only_tighten() {
         (json!({"security": "allowlist"}), any, sandbox, asks("security=safe-bin")),
         (json!({"security": "safe-bin"}), reads, sandbox, None),
         (json!({"host": "host"}), reads, sandbox, leaves("host")),
-        (json!({"host": "node"}), reads, sandbox, leaves("node")),
         (json!({"dangerously_disable_sandbox": true}), reads, sandbox, leaves("host")),
         (json!({"host": "host"}), any, free, None),
         (json!({"host": "container"}), any, free, None),

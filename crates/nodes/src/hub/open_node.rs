@@ -1,0 +1,254 @@
+//! A node that is connected: calls go to it, and their results come back.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use haft_contract::ports::NodeCall;
+use haft_contract::{ErrorKind, ToolError, ToolOutput};
+use haft_text::display;
+use serde_json::json;
+use tokio::sync::{Mutex as AsyncMutex, oneshot};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use crate::claims::{Claim, first_beyond, permitted};
+use crate::frame::{About, Frame, kind, unpack};
+use crate::link::{Arrival, LinkReader, LinkWriter, PING};
+
+/// Calls that may run on one node at once.
+const MAX_CALLS: usize = 64;
+/// Bytes of one result.
+const MAX_RESULT: usize = 32 << 20;
+/// Results that nobody asked for, after which the connection ends.
+const MAX_STRAY: u32 = 64;
+/// Characters of a message of a node that are shown.
+const MAX_TEXT: usize = 4000;
+
+/// What came of a call.
+#[derive(Debug)]
+enum CallAnswer {
+    Done(ToolOutput, Vec<Claim>),
+    Failed(ErrorKind, String),
+}
+
+#[derive(Debug)]
+struct WaitingCall {
+    answer: oneshot::Sender<CallAnswer>,
+    content: Vec<u8>,
+}
+
+/// A connection to a paired node.
+#[derive(Debug)]
+pub(crate) struct OpenNode {
+    pub(crate) id: String,
+    writer: AsyncMutex<LinkWriter>,
+    waiting: Mutex<HashMap<u64, WaitingCall>>,
+    about: Mutex<About>,
+    next: AtomicU64,
+    /// Cancelled when the connection is lost or ended.
+    ended: CancellationToken,
+}
+
+impl OpenNode {
+    pub(crate) fn new(id: String, writer: LinkWriter, stop: &CancellationToken) -> Arc<Self> {
+        Arc::new(Self {
+            id,
+            writer: AsyncMutex::new(writer),
+            waiting: Mutex::default(),
+            about: Mutex::default(),
+            next: AtomicU64::new(1),
+            ended: stop.child_token(),
+        })
+    }
+
+    pub(crate) fn about(&self) -> About {
+        self.about.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        !self.ended.is_cancelled()
+    }
+
+    // Entries come and go whole, so the map is consistent after a panic elsewhere.
+    fn waiting(&self) -> MutexGuard<'_, HashMap<u64, WaitingCall>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the connection; a node that is not paired any more is told not to come back.
+    pub(crate) async fn end(&self, reason: &str, is_final: bool) {
+        // First, so that no call begins any more.
+        self.ended.cancel();
+        let mut writer = self.writer.lock().await;
+        writer.send(&Frame::Bye { reason: reason.to_owned(), is_final }, &[]).await.ok();
+        writer.close().await;
+    }
+
+    /// Reads until the connection is lost; then every call that waits has its answer.
+    pub(crate) async fn serve(&self, mut reader: LinkReader) -> io::Result<()> {
+        let pings = async {
+            loop {
+                tokio::time::sleep(PING).await;
+                self.writer.lock().await.ping().await?;
+            }
+        };
+        let reads = async {
+            let mut stray = 0;
+            loop {
+                match reader.next().await? {
+                    Arrival::Frame(frame, body) => self.take(frame, &body, &mut stray)?,
+                    Arrival::Ping(payload) => self.writer.lock().await.pong(&payload).await?,
+                    Arrival::Pong => {}
+                }
+            }
+        };
+        let result = tokio::select! {
+            result = reads => result,
+            result = pings => result,
+            () = self.ended.cancelled() => Ok(()),
+        };
+        self.ended.cancel();
+        self.waiting().clear();
+        result
+    }
+
+    fn take(&self, frame: Frame, body: &[u8], stray: &mut u32) -> io::Result<()> {
+        let flood = |why: &str| io::Error::new(io::ErrorKind::InvalidData, format!("the node sends {why}"));
+        match frame {
+            Frame::About(about) => *self.about.lock().unwrap_or_else(PoisonError::into_inner) = bounded(about),
+            Frame::Part { id } | Frame::Done { id, .. } | Frame::Failed { id, .. } if !self.waiting().contains_key(&id) => {
+                // A call that was given up may still be answered; a flood of answers is something else.
+                *stray += 1;
+                if *stray > MAX_STRAY {
+                    return Err(flood("results that nobody asked for"));
+                }
+            }
+            Frame::Part { id } => {
+                let mut waiting = self.waiting();
+                let Some(call) = waiting.get_mut(&id) else { return Ok(()) };
+                if call.content.len() + body.len() > MAX_RESULT {
+                    return Err(flood("a result that is too large"));
+                }
+                call.content.extend_from_slice(body);
+            }
+            Frame::Done { id, content, details, effects } => {
+                let Some(WaitingCall { answer, content: mut bytes }) = self.waiting().remove(&id) else { return Ok(()) };
+                bytes.extend_from_slice(body);
+                let result = unpack(content, &bytes, details).map_err(flood)?;
+                answer.send(CallAnswer::Done(result, effects)).ok();
+            }
+            Frame::Failed { id, kind: name, message } => {
+                if let Some(call) = self.waiting().remove(&id) {
+                    call.answer.send(CallAnswer::Failed(kind(&name), display::shorten(&message, MAX_TEXT).into_owned())).ok();
+                }
+            }
+            _ => return Err(flood("what only a gateway sends")),
+        }
+        Ok(())
+    }
+
+    /// Makes a call. When the future is dropped, the node is told that nobody waits.
+    pub(crate) async fn call(self: Arc<Self>, call: NodeCall) -> Result<ToolOutput, ToolError> {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let (answer, answered) = oneshot::channel();
+        {
+            let mut waiting = self.waiting();
+            if waiting.len() >= MAX_CALLS {
+                return Err(ToolError::execution(format!(
+                    "The node '{}' runs {MAX_CALLS} calls already. Wait for one of them.",
+                    call.name
+                )));
+            }
+            waiting.insert(id, WaitingCall { answer, content: Vec::new() });
+        }
+        let guard = CallGuard { node: Some(Arc::clone(&self)), id };
+        let timeout_ms = u64::try_from(call.timeout.as_millis()).unwrap_or(u64::MAX);
+        let frame = Frame::Call { id, tool: call.tool, arguments: call.arguments, effects: call.effects.clone(), timeout_ms };
+        let sent = self.writer.lock().await.send(&frame, &[]).await;
+        if let Err(error) = sent {
+            return Err(match error.kind() {
+                io::ErrorKind::FileTooLarge => ToolError::validation(format!("The call was not made: {error}. Send less at a time.")),
+                _ => unknown(&call.name, &error.to_string()),
+            });
+        }
+        let answer = tokio::select! {
+            answer = timeout(call.timeout, answered) => answer,
+            () = self.ended.cancelled() => return Err(unknown(&call.name, "the connection was lost")),
+        };
+        match answer {
+            Ok(Ok(answer)) => {
+                guard.disarm();
+                self.checked(&call.name, &call.effects, answer)
+            }
+            Ok(Err(_)) => Err(unknown(&call.name, "the connection was lost")),
+            Err(_) => Err(ToolError::new(
+                ErrorKind::Timeout,
+                format!("The node '{}' did not answer within {} seconds, and was told to stop.", call.name, call.timeout.as_secs()),
+            )),
+        }
+    }
+
+    /// Refuses the result of a node that says it did something else.
+    fn checked(&self, name: &str, effects: &serde_json::Value, answer: CallAnswer) -> Result<ToolOutput, ToolError> {
+        match answer {
+            CallAnswer::Failed(kind, message) => Err(ToolError::new(kind, format!("On the node '{name}': {message}"))),
+            CallAnswer::Done(output, done) => {
+                let root = self.about().workspace;
+                match first_beyond(&permitted(effects, Path::new(&root)), &done) {
+                    None => Ok(output),
+                    Some(beyond) => {
+                        let what = display::escape_line(&display::shorten(&beyond.to_string(), 200)).into_owned();
+                        Err(ToolError::execution(format!(
+                            "The node '{name}' says that it did something else than was permitted ({what}). Its result is not used. \
+                             Look at the node, and revoke it with `haft node revoke {name}` if you did not expect this."
+                        )))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What a node says of itself is shown, so it is bounded.
+fn bounded(about: About) -> About {
+    let short = |text: &str| display::escape_line(&display::shorten(text, 200)).into_owned();
+    About {
+        actions: about.actions.iter().take(64).map(|action| short(action)).collect(),
+        platform: short(&about.platform),
+        workspace: about.workspace.chars().take(4096).collect(),
+    }
+}
+
+/// The answer to a call that the node may have run.
+fn unknown(name: &str, why: &str) -> ToolError {
+    ToolError::execution(format!(
+        "Outcome unknown: {why} while the node '{name}' had the call. The node ends what it was running when it notices; what was done \
+         until then stays. Look before you repeat it."
+    ))
+    .with_details(json!({"outcome": "unknown", "node": name}))
+}
+
+/// Tells the node that nobody waits for a call any more.
+struct CallGuard {
+    node: Option<Arc<OpenNode>>,
+    id: u64,
+}
+
+impl CallGuard {
+    fn disarm(mut self) {
+        self.node = None;
+    }
+}
+
+impl Drop for CallGuard {
+    fn drop(&mut self) {
+        let Some(node) = self.node.take() else { return };
+        let id = self.id;
+        node.waiting().remove(&id);
+        if node.is_open() && tokio::runtime::Handle::try_current().is_ok() {
+            tokio::spawn(async move { node.writer.lock().await.send(&Frame::Cancel { id }, &[]).await });
+        }
+    }
+}
