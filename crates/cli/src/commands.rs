@@ -12,6 +12,7 @@ mod explain;
 mod history;
 mod man;
 mod mcp;
+pub(crate) mod channels;
 mod memory;
 mod models;
 mod plugins;
@@ -51,6 +52,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         CliCommand::Skills { command } => skills::run(&common, &command, &output()),
         CliCommand::Plugins { command } => plugins::run(&common, &command, &output()),
         CliCommand::Mcp(request) => mcp::run(&common, &request, &output()),
+        CliCommand::Channels { command } => channels::run(&common, &command, &output()),
         CliCommand::Memory { command } => memory::run(&common, &command, &output()),
         CliCommand::Models(request) => models::run(&common, request, &output()),
         CliCommand::History(request) => history::run(request, &output()),

@@ -23,7 +23,7 @@ use crate::commands::block_on;
 use crate::commands::interrupt::interruptible;
 use crate::failure::{Exit, Failure};
 use crate::output::{Output, note};
-use crate::wire::{self, ServedParts, Wire};
+use crate::wire::{self, ServedChannels, ServedParts, Wire};
 
 /// Where programs of this user find a running server, in the folder for sockets.
 pub(super) const SERVER_FILE: &str = "gateway.json";
@@ -35,17 +35,20 @@ pub(crate) fn run(common: &Common, request: &ServeArgs, output: &Output) -> Resu
         let store = wire::store(&wire.settings.data_folder)?;
         wire.repair_interrupted(&(Arc::clone(&store) as Arc<dyn CallLog>)).await;
         let approvals = PageApprovals::new(wire.settings.workspace.clone(), wire.own_file().ok());
-        let served = ServedParts { approvals: approvals.clone(), store };
+        let channels = ServedChannels::default();
+        let served = ServedParts { approvals: approvals.clone(), store: Arc::clone(&store), channels: channels.clone() };
         let file = wire.run_folder().join(SERVER_FILE);
         let options = options(request, &wire);
         let backend = Arc::new(ServeBackend::new(common, output, wire, served));
-        let gateway = Gateway::bind(backend, approvals, options).await.map_err(|error| failure(&error))?;
+        let wire = backend.wire_of(None)?;
+        let gateway = Gateway::bind(backend, approvals.clone(), options).await.map_err(|error| failure(&error))?;
         let (url, link) = (gateway.url().to_owned(), gateway.link().to_owned());
         output.show(|| json!({ "url": url, "link": link }), || format!("{link}\n"))?;
         note("The link works once, in one browser; the page makes more. Ctrl-C ends the server.");
         gateway.notice().into_iter().for_each(note);
         let _known = KnownServer::announce(file, &url, gateway.program_token())?;
         let stop = CancellationToken::new();
+        channels.start(&wire, &store, &approvals, gateway.conversations(), stop.child_token());
         // To be stopped is how a server ends: no failure.
         let (served, _) = Box::pin(interruptible(gateway.serve(&stop), &stop)).await?;
         served.map_err(|error| failure(&error)).map(|()| Exit::Success)

@@ -20,6 +20,7 @@ impl Wire {
         services.tools = Some(Arc::new(DEFERRED.clone()));
         services.settings = Some(Arc::new(ModelSettings::new(self)));
         services.memory = Some(self.memory());
+        services.channels = self.has_channels().then(|| Arc::clone(self.channels()) as _);
         services.skills = Some(Arc::new(SkillService::new(Arc::clone(&self.prompts))));
         services
     }

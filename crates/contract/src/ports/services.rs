@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    MemoryIndex, OutputSink, SessionDirectory, SettingsAccess, SkillLibrary, SmallModel, SubAgents, TodoStore, ToolIndex, UserMessages,
+    MemoryIndex, MessageChannels, OutputSink, SessionDirectory, SettingsAccess, SkillLibrary, SmallModel, SubAgents, TodoStore, ToolIndex, UserMessages,
     UserQuestions, WakeSource,
 };
 
@@ -36,6 +36,8 @@ pub struct Services {
     pub skills: Option<Arc<dyn SkillLibrary>>,
     /// The memory of the workspace.
     pub memory: Option<Arc<dyn MemoryIndex>>,
+    /// The channels of the configuration.
+    pub channels: Option<Arc<dyn MessageChannels>>,
 }
 
 impl Services {
@@ -54,6 +56,7 @@ impl Services {
             sessions: None,
             skills: None,
             memory: None,
+            channels: None,
         }
     }
 }

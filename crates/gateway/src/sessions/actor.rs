@@ -65,6 +65,8 @@ struct PendingMessage {
     text: String,
     model: Option<String>,
     accepted: oneshot::Sender<Result<SentMessage, ApiError>>,
+    /// Told how the turn ended, if someone waits for that.
+    ended: Option<oneshot::Sender<Result<String, String>>>,
 }
 
 /// A message that was taken.
@@ -94,12 +96,30 @@ impl SessionHost {
 
     /// Sends a message: to the turn that runs, or as the beginning of one.
     pub(crate) async fn send(self: &Arc<Self>, id: &str, text: String, model: Option<String>) -> Result<SentMessage, ApiError> {
+        self.post(id, text, model, None).await
+    }
+
+    /// Sends a message, and waits for the answer of its turn.
+    pub(crate) async fn turn_to_its_end(self: &Arc<Self>, id: &str, text: String) -> Result<String, ApiError> {
+        let (ended, answer) = oneshot::channel();
+        self.post(id, text, None, Some(ended)).await?;
+        let ended = answer.await.map_err(|_| ApiError::conflict("The turn ended without an answer."))?;
+        ended.map_err(ApiError::internal)
+    }
+
+    async fn post(
+        self: &Arc<Self>,
+        id: &str,
+        text: String,
+        model: Option<String>,
+        ended: Option<oneshot::Sender<Result<String, String>>>,
+    ) -> Result<SentMessage, ApiError> {
         let record = self.backend.sessions().open(id).await?;
         let session = self.opened(&record)?;
         let (accepted, answer) = oneshot::channel();
         let full =
             |_| ApiError::conflict("Too many messages wait for this session.").help("Wait until it has answered, or cancel its turn.");
-        session.messages.try_send(PendingMessage { text, model, accepted }).map_err(full)?;
+        session.messages.try_send(PendingMessage { text, model, accepted, ended }).map_err(full)?;
         answer.await.unwrap_or_else(|_| Err(ApiError::conflict("The session was closed meanwhile.").help("Send the message again.")))
     }
 
@@ -265,7 +285,8 @@ impl SessionActor {
         let message = conversation.runner.waiting_messages();
         let stored = conversation.sessions.open(&self.record.id).await.map_or(conversation.record.messages, |record| record.messages);
         self.live.change(|live| (live.begin(self.host.approvals.hub.newest(), stored), Vec::new()));
-        self.turn(conversation, message, queue).await;
+        // Nobody waits for this turn: what failed is an event.
+        self.turn(conversation, message, queue).await.ok();
     }
 
     async fn next_step(&self, queue: &mut mpsc::Receiver<PendingMessage>, conversation: Option<&Conversation>) -> NextStep {
@@ -292,7 +313,7 @@ impl SessionActor {
         conversation: &mut Option<(Arc<dyn ChatBackend>, Conversation)>,
         queue: &mut mpsc::Receiver<PendingMessage>,
     ) {
-        let PendingMessage { text, model, accepted } = message;
+        let PendingMessage { text, model, accepted, ended } = message;
         if (model.is_some() || self.is_outdated(conversation.as_ref()))
             && let Some((_, before)) = conversation.take()
         {
@@ -309,7 +330,8 @@ impl SessionActor {
             live.user(&title, Some(number), false)
         });
         accepted.send(Ok(SentMessage { item, queued: false })).ok();
-        self.turn(conversation, message, queue).await;
+        let text = self.turn(conversation, message, queue).await;
+        ended.map(|ended| ended.send(text).ok());
     }
 
     /// Whether the settings have changed since it was opened. A job of it would end with it, so then it stays.
@@ -343,7 +365,12 @@ impl SessionActor {
     }
 
     /// Runs a turn to its end; messages that arrive meanwhile are delivered with the next results.
-    async fn turn(&self, conversation: &mut Conversation, message: Message, queue: &mut mpsc::Receiver<PendingMessage>) {
+    async fn turn(
+        &self,
+        conversation: &mut Conversation,
+        message: Message,
+        queue: &mut mpsc::Receiver<PendingMessage>,
+    ) -> Result<String, String> {
         let cancel = self.host.stop.child_token();
         let steering = conversation.runner.steering.clone();
         self.set_control(conversation, &cancel, &steering);
@@ -351,18 +378,19 @@ impl SessionActor {
         let turn = conversation.runner.turn(message, &cancel);
         let mut turn = std::pin::pin!(turn);
         let mut ticks = tokio::time::interval(FLUSH);
-        loop {
+        let end = loop {
             tokio::select! {
-                _ = &mut turn => break,
+                end = &mut turn => break end,
                 Some(message) = queue.recv() => self.steer(message, &steering),
                 _ = ticks.tick() => self.live.flush(),
             }
-        }
+        };
         // A failed flush is told by the next call that is recorded.
         conversation.log.flush().await.ok();
         self.turn.lock().unwrap_or_else(PoisonError::into_inner).cancel = None;
         self.live.change(|live| (live.clear(), Vec::new()));
         self.host.announce(&self.record.id).await;
+        end.error.map_or(Ok(end.text), Err)
     }
 
     fn set_control(&self, conversation: &Conversation, cancel: &CancellationToken, steering: &Steering) {

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use haft_contract::{BoxFuture, ToolResult};
 use haft_gateway::{
-    AgentChange, ChangeDecision, ChangeRequest, GatewayBackend, KeyEdit, QuarantineRequest, Saving, ToolRequest, UndoRequest,
+    AgentChange, ChangeDecision, ChangeRequest, GatewayBackend, HookDelivery, KeyEdit, QuarantineRequest, Saving, ToolRequest, UndoRequest,
 };
 use haft_store::{CallLog, SessionStore};
 use haft_tui::chat::{ChatBackend, ChatOptions};
@@ -185,5 +185,9 @@ impl GatewayBackend for ServeBackend {
 
     fn budget(&self) -> Value {
         machine::budget(self)
+    }
+
+    fn hook<'a>(&'a self, channel: &'a str, request: HookDelivery) -> BoxFuture<'a, (u16, String)> {
+        Box::pin(self.served.channels.hook(channel, request))
     }
 }
