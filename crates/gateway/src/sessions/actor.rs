@@ -378,10 +378,11 @@ impl SessionActor {
         let turn = conversation.runner.turn(message, &cancel);
         let mut turn = std::pin::pin!(turn);
         let mut ticks = tokio::time::interval(FLUSH);
+        let mut waiting = Vec::new();
         let end = loop {
             tokio::select! {
                 end = &mut turn => break end,
-                Some(message) = queue.recv() => self.steer(message, &steering),
+                Some(message) = queue.recv() => waiting.extend(self.steer(message, &steering)),
                 _ = ticks.tick() => self.live.flush(),
             }
         };
@@ -390,7 +391,12 @@ impl SessionActor {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner).cancel = None;
         self.live.change(|live| (live.clear(), Vec::new()));
         self.host.announce(&self.record.id).await;
-        end.error.map_or(Ok(end.text), Err)
+        let answer = end.error.map_or(Ok(end.text), Err);
+        for ended in waiting {
+            // Who sent the message may not wait any more.
+            ended.send(answer.clone()).ok();
+        }
+        answer
     }
 
     fn set_control(&self, conversation: &Conversation, cancel: &CancellationToken, steering: &Steering) {
@@ -400,10 +406,12 @@ impl SessionActor {
         control.window = Some(conversation.runner.provider.model().context_window);
     }
 
-    fn steer(&self, message: PendingMessage, steering: &Steering) {
+    /// Gives a message to the turn that runs; returns who waits for its end.
+    fn steer(&self, message: PendingMessage, steering: &Steering) -> Option<oneshot::Sender<Result<String, String>>> {
         let item = self.live.change(|live| live.user(&message.text, None, true));
         steering.say(message.text);
         message.accepted.send(Ok(SentMessage { item, queued: true })).ok();
+        message.ended
     }
 }
 
