@@ -42,7 +42,7 @@ pub(crate) fn code_in(text: &str) -> Option<String> {
 }
 
 fn plain(code: &str) -> String {
-    code.chars().filter(|ch| !matches!(ch, '-' | ' ')).map(|ch| ch.to_ascii_uppercase()).collect()
+    code.trim().chars().filter(|ch| *ch != '-').map(|ch| ch.to_ascii_uppercase()).collect()
 }
 
 #[cfg(test)]
