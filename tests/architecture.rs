@@ -19,6 +19,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("shell", &["programs", "text"]),
     ("sandbox", &["contract", "text"]),
     ("store", &["contract"]),
+    ("channels", &["contract", "store", "text"]),
     ("memory", &["contract", "patch", "store", "text"]),
     ("policy", &["contract", "pattern", "programs", "text"]),
     ("engine", &["contract", "policy", "redact", "store", "text"]),
@@ -40,7 +41,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "agent", "builtin", "config", "contract", "engine", "gateway", "host", "jobs", "mcp", "memory", "nodes", "patch", "pattern",
+            "agent", "builtin", "channels", "config", "contract", "engine", "gateway", "host", "jobs", "mcp", "memory", "nodes", "patch", "pattern",
             "plugins", "policy", "prompts", "provider", "redact", "sandbox", "store", "text", "tui",
         ],
     ),
@@ -149,6 +150,8 @@ fn nothing_that_ships_depends_on_the_testkit() {
             "haft" => &["agent", "memory", "nodes", "provider", "shell"],
             // Rules and lists are tried on the names of the real tools.
             "policy" | "engine" => &["builtin"],
+            // How many messages pass is measured with the real tool.
+            "channels" => &["builtin"],
             // Which lines run without a question is tried with the real decision.
             "jobs" => &["builtin", "policy"],
             // A call that needs approval is tried with the real decision.

@@ -119,7 +119,9 @@ fn canonical(names: &[&str]) -> BTreeSet<String> {
 
 /// Every tool that comes with Haft, by its own definition, and every tool that is not built yet.
 fn catalog() -> Vec<ToolDefinition> {
-    let built: Vec<ToolDefinition> = haft::builtin::all().iter().map(|tool| tool.definition().clone()).collect();
+    let mut built: Vec<ToolDefinition> = haft::builtin::all().iter().map(|tool| tool.definition().clone()).collect();
+    // One that needs a service which is not configured has its names all the same.
+    built.iter_mut().for_each(|definition| definition.absent = None);
     let planned = NOT_BUILT_YET.iter().map(|meta| ToolDefinition::from_meta(meta, json!({})));
     built.into_iter().chain(planned).collect()
 }

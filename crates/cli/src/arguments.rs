@@ -2,6 +2,7 @@
 
 mod agents;
 mod caller;
+mod channels;
 mod mcp;
 mod mcp_servers;
 mod memory;
@@ -23,6 +24,7 @@ use haft_tui::chat::ChatOptions;
 
 pub(crate) use self::agents::{AgentsCommand, EditAgentArgs, KEYS as AGENT_KEYS};
 pub(crate) use self::caller::{ActingArgs, CallerArgs};
+pub(crate) use self::channels::{ChannelsCommand, SendersCommand};
 pub(crate) use self::mcp::{McpArgs, McpClient, McpCommand, McpInstallArgs, McpTokenCommand};
 pub(crate) use self::mcp_servers::{AddServerArgs, LoginArgs, ServersCommand};
 pub(crate) use self::memory::MemoryCommand;
@@ -162,6 +164,12 @@ pub(crate) enum CliCommand {
     /// Serve a page and an HTTP API: chat, approve, watch and search on this machine
     #[command(long_about = help::SERVE, after_long_help = help::SERVE_EXAMPLES)]
     Serve(ServeArgs),
+    /// List and test channels for messages; pair, list and remove senders
+    #[command(long_about = help::CHANNELS, after_long_help = help::CHANNELS_EXAMPLES, disable_help_subcommand = true)]
+    Channels {
+        #[command(subcommand)]
+        command: ChannelsCommand,
+    },
     /// Add, search, list, remove and check notes that outlast a conversation
     #[command(long_about = help::MEMORY, after_long_help = help::MEMORY_EXAMPLES, disable_help_subcommand = true)]
     Memory {

@@ -12,6 +12,7 @@ mod explain;
 mod history;
 mod man;
 mod mcp;
+pub(crate) mod channels;
 mod memory;
 mod models;
 mod node;
@@ -52,6 +53,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         CliCommand::Skills { command } => skills::run(&common, &command, &output()),
         CliCommand::Plugins { command } => plugins::run(&common, &command, &output()),
         CliCommand::Mcp(request) => mcp::run(&common, &request, &output()),
+        CliCommand::Channels { command } => channels::run(&common, &command, &output()),
         CliCommand::Memory { command } => memory::run(&common, &command, &output()),
         CliCommand::Node { command } => node::run(&common, &command, &output()),
         CliCommand::Models(request) => models::run(&common, request, &output()),

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::output::{note, warn};
 use crate::system_prompt;
 use crate::wire::models::{self, ChosenModel};
-use crate::wire::{self, ConversationParts, JobSettings, Lineage, SessionStart, UserPrompts, Wire};
+use crate::wire::{self, ChannelCaller, ConversationParts, JobSettings, Lineage, SessionStart, UserPrompts, Wire};
 
 /// How to open a conversation.
 pub(crate) struct ConversationStart<'a> {
@@ -64,7 +64,8 @@ pub(crate) async fn open(wire: &Arc<Wire>, start: ConversationStart<'_>, watcher
     services.small_model = wire::small_model(wire, Arc::clone(&meter));
     let prompt = lineage.as_ref().and_then(Lineage::prompt).map(str::to_owned);
     let resumed_agent = lineage.as_ref().map(|lineage| ResumedAgent::new(Arc::clone(&sessions), lineage.status().clone()));
-    let parts = ConversationParts { log: Arc::clone(&log), jobs: jobs.clone(), prompts: start.prompts, services, lineage };
+    let caller = ChannelCaller::of_session(&store.channels(), &record.id).await?;
+    let parts = ConversationParts { log: Arc::clone(&log), jobs: jobs.clone(), prompts: start.prompts, services, lineage, caller };
     let wired = wire.conversing(parts, SessionStart::New(&record.id), provider.model(), &watcher)?;
     let adopted = wired.session.host().processes().adopt(&record.id, JobScope::Session(record.id.clone())).await;
     adopted.unwrap_or_else(|error| warn(error.message()));
@@ -122,7 +123,8 @@ pub(crate) async fn rewire(wire: &Wire, conversation: &mut Conversation) -> Resu
     services.questions.clone_from(&session.host().services().questions);
     let lineage = Lineage::find(wire, &*conversation.sessions, &conversation.record.id).await?;
     let prompt = lineage.as_ref().and_then(Lineage::prompt).map(str::to_owned);
-    let parts = ConversationParts { log: Arc::clone(&conversation.log), jobs, prompts: UserPrompts::Allowed, services, lineage };
+    let caller = ChannelCaller::of_session(&wire.conversation_store()?.channels(), &conversation.record.id).await?;
+    let parts = ConversationParts { log: Arc::clone(&conversation.log), jobs, prompts: UserPrompts::Allowed, services, lineage, caller };
     let wired = wire.conversing(parts, SessionStart::Resume(session), provider.model(), watcher)?;
     for folder in session.host().files().shown_folders() {
         // One that is gone has nothing to read any more.

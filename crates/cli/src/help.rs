@@ -173,6 +173,19 @@ Examples:
   haft trust
   haft trust --revoke";
 
+pub(crate) const CHANNELS: &str = "\
+Channels carry messages to and from people and services: Telegram, Slack, Discord, Matrix, mail, webhooks, the page of `haft serve`, and \
+notifications of this machine. Each is a table [channels.NAME] in your configuration; secrets are named by their environment variable. \
+Models send with the tool message, and `haft serve` takes messages of senders that you let in. docs/CHANNELS.md has an example for each.";
+
+pub(crate) const CHANNELS_EXAMPLES: &str = "\
+Examples:
+  haft channels list
+  haft channels test slack
+  haft channels pair telegram
+  haft channels senders list
+  haft channels sent --limit 5";
+
 pub(crate) const MEMORY: &str = "\
 Add, search, list, remove and check notes that outlast a conversation: MEMORY.md and memory/*.md in the workspace, and the paths \
 of memory.paths. They are plain Markdown: edit and commit them as you like. The head of MEMORY.md is in the system prompt, and \

@@ -6,6 +6,7 @@
 mod advice_tests;
 mod agent_types;
 mod attachment_files;
+mod channels;
 mod cleaning;
 mod command_rules;
 mod config_lint;
@@ -42,6 +43,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use haft_agent::{DeferredTools, DenySpending, DisclosedTools, Runner, SpendingApprover, TurnWatcher};
+use haft_channels::ChannelService;
 use haft_config::Loaded;
 use haft_contract::ports::Services;
 use haft_contract::{Plan, ToolSource};
@@ -56,6 +58,7 @@ use haft_provider::Model;
 use haft_store::{Blobs, CallLog, FileBlobs, InMemoryCallLog, OpenedLog, SqliteCallLog, StoreError};
 use haft_tui::time::local_time;
 
+pub(crate) use self::channels::{ChannelCaller, ServedChannels};
 pub(crate) use self::cleaning::finish as finish_cleaning;
 pub(crate) use self::config_lint::warn_of_settings;
 pub(crate) use self::jobs::JobSettings;
@@ -152,6 +155,8 @@ pub(crate) struct ConversationParts {
     pub(crate) services: Services,
     /// Where it is the conversation of a sub-agent: what it comes from.
     pub(crate) lineage: Option<Lineage>,
+    /// Where it is the conversation of a channel: whose message it answers.
+    pub(crate) caller: Option<ChannelCaller>,
 }
 
 /// What answers calls.
@@ -178,6 +183,7 @@ pub(crate) struct Wire {
     pub(crate) prompts: Arc<Prompts>,
     pub(crate) mcp: Arc<McpServers>,
     memory: OnceLock<Arc<MemoryService>>,
+    channels: OnceLock<Arc<ChannelService>>,
     /// What conversations of `haft serve` share.
     served: Option<ServedParts>,
 }
@@ -188,6 +194,7 @@ pub(crate) struct ServedParts {
     pub(crate) approvals: PageApprovals,
     pub(crate) store: Arc<SqliteCallLog>,
     pub(crate) nodes: Option<NodeHub>,
+    pub(crate) channels: ServedChannels,
 }
 
 impl Wire {
@@ -209,7 +216,8 @@ impl Wire {
     fn with_settings(settings: Settings, registry: Arc<Registry>) -> Result<Self, Failure> {
         let policy = policy::policy(&settings.config, &settings.provenance, &registry, Vec::new())?;
         let prompts = Arc::new(Prompts::new(&settings, &policy, &registry));
-        let mut wire = Self { settings, registry, policy, prompts, mcp: Arc::default(), memory: OnceLock::new(), served: None };
+        let mut wire = Self { settings, registry, policy, prompts, mcp: Arc::default(), memory: OnceLock::new(), channels: OnceLock::new(), served: None };
+        wire.register_channels()?;
         wire.mcp = wire.configured_servers()?;
         let display = wire.settings.config.display;
         configure_display(display.todos, display.usage);
@@ -223,12 +231,14 @@ impl Wire {
         let policy = policy::policy(&settings.config, &settings.provenance, &self.registry, rules)?;
         let prompts = Arc::new(Prompts::new(&settings, &policy, &self.registry));
         let (registry, mcp, served) = (Arc::clone(&self.registry), Arc::clone(&self.mcp), self.served.clone());
-        Ok(Self { settings, registry, policy, prompts, mcp, memory: OnceLock::new(), served })
+        Ok(Self { settings, registry, policy, prompts, mcp, memory: OnceLock::new(), channels: OnceLock::new(), served })
     }
 
     /// The same, for the conversations of a server.
     pub(crate) fn serving(mut self, parts: &ServedParts) -> Self {
         self.served = Some(parts.clone());
+        // Made before for the tools: now they share the store of the server.
+        self.channels = OnceLock::new();
         self
     }
 
@@ -313,7 +323,7 @@ impl Wire {
     /// As [`Wire::calling`], for a conversation with a model, whose events go to the watcher.
     pub(crate) fn conversing(
         &self,
-        ConversationParts { log, jobs, prompts, services, lineage }: ConversationParts,
+        ConversationParts { log, jobs, prompts, services, lineage, caller }: ConversationParts,
         start: SessionStart<'_>,
         model: &Model,
         watcher: &Arc<dyn TurnWatcher>,
@@ -338,6 +348,10 @@ impl Wire {
         };
         let session = match &lineage {
             Some(lineage) => lineage.restrict(self, &host, start, session),
+            None => session,
+        };
+        let session = match &caller {
+            Some(caller) => caller.restrict(session),
             None => session,
         };
         Ok(CallSetup::new(engine, session.build(), log))

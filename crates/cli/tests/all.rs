@@ -12,6 +12,7 @@ mod suite {
     mod calls;
     mod cancel;
     mod changes;
+    mod channels;
     mod chat;
     mod chatting;
     mod completion;

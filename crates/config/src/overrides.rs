@@ -18,7 +18,8 @@ impl<'s> UserTables<'s> {
     pub(crate) fn new(contents: &'s LayerContents) -> Self {
         let settings = contents.settings.iter().filter(|setting| setting.source.layer != ConfigLayer::Project && !setting.key.is_fixed());
         let tables = contents.tables.iter().filter(|table| table.layer != ConfigLayer::Project);
-        Self { paths: settings.map(|setting| setting.path.as_slice()).chain(tables.map(|table| table.path.as_slice())).collect() }
+        let paths = settings.map(|setting| setting.path.as_slice()).chain(tables.map(|table| table.path.as_slice()));
+        Self { paths: paths.filter(|path| restricts(path)).collect() }
     }
 
     /// The tables of all layers, each once, without those of the project that would override the user's.
@@ -69,6 +70,11 @@ impl<'s> UserTables<'s> {
         let mut beside = self.paths.iter().filter(|path| path.starts_with(table));
         beside.find(|path| path.get(table.len()).is_some_and(|own| covers(table, own, name))).map(|path| path[..=table.len()].to_vec())
     }
+}
+
+/// Whether a table can restrict what is offered. The connection of a channel restricts nothing, so it overrides nothing.
+fn restricts(path: &[String]) -> bool {
+    path.first().is_none_or(|first| first != "channels") || path.get(2).is_some_and(|part| ["tools", "senders"].contains(&part.as_str()))
 }
 
 fn covers(table: &[String], general: &str, name: &str) -> bool {

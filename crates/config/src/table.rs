@@ -1,5 +1,6 @@
 //! All configuration keys. Parsing, checks, output, variables, schema and documentation derive from this table.
 
+use haft_contract::ports::ChannelKind;
 use haft_contract::{
     Access, AskMode, ChangeMode, ContainerEngine, ExecAsk, ExecHost, ExecSecurity, HookEvent, SandboxBackend, SandboxMode, SearchProvider,
     SessionVisibility, TaintPolicy,
@@ -139,6 +140,22 @@ pub static KEYS: &[ConfigKey] = &[
     key("channels.*.senders.*.allow", TOOLS, NO_LISTS, Intersect, "The only tools offered to this sender."),
     key("channels.*.senders.*.also_allow", TOOLS, NO_LIST, UserUnion, "Tools added for this sender."),
     key("channels.*.senders.*.deny", TOOLS, NO_LIST, Union, "Tools never offered to this sender."),
+    key("channels.*.kind", Choice(ChannelKind::NAMES), UNSET, UserOnly, "The service that the channel uses for messages; absent where the table only has lists of tools."),
+    key("channels.*.enabled", Flag, ConfigValue::Flag(true), UserOnly, "Whether the channel is used."),
+    key("channels.*.base_url", Text, UNSET, UserOnly, "Where the service is, if not at its usual address; the address that a webhook goes to; the server of mail, as smtps://host."),
+    key("channels.*.imap_url", Text, UNSET, UserOnly, "Where mail is read, as imaps://host."),
+    key("channels.*.token_env", Text, UNSET, UserOnly, "The variable that holds the token of the bot or app, or the password of the mail account."),
+    key("channels.*.secret_env", Text, UNSET, UserOnly, "The variable that holds the key that requests of a webhook or of Slack are signed with."),
+    key("channels.*.public_key", Text, UNSET, UserOnly, "The public key that requests of Discord are signed with."),
+    key("channels.*.user", Text, UNSET, UserOnly, "The name of the mail account, or the own id in Matrix."),
+    key("channels.*.from", Text, UNSET, UserOnly, "The sender of mails."),
+    key("channels.*.trusted_server", Text, UNSET, UserOnly, "The mail server, as it names itself in Authentication-Results, whose checks of senders count."),
+    key("channels.*.to", Text, UNSET, UserOnly, "The recipient of messages that name none."),
+    key("channels.*.receive", Flag, ConfigValue::Flag(false), UserOnly, "Whether haft serve takes messages of the channel."),
+    key("channels.*.allow_from", TEXTS, NO_LIST, UserOnly, "Senders that may write, by their id or as username:NAME; others need a code of `haft channels pair`."),
+    key("channels.*.owners", TEXTS, NO_LIST, UserOnly, "Senders that are you: they may use tools for the owner, and answer approvals with buttons."),
+    key("channels.*.conversations", TEXTS, NO_LIST, UserOnly, "The channels of Discord that are read, by their ids."),
+    key("channels.*.agent", Text, UNSET, UserOnly, "The agent that answers messages of the channel."),
     key("model", Text, UNSET, UserOnly, "The model to use, as provider/model."),
     key("small_model", Text, UNSET, UserOnly, "A small and cheap model, as provider/model, for side questions such as the prompt of web_fetch; absent means none."),
     key("providers.*.protocol", PROTOCOLS, UNSET, UserOnly, "The protocol the provider speaks."),

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::channel_use::ChannelUse;
 use crate::capability::{Clocks, Files, Http, Notices, Processes, Spills};
 use crate::commit::no_change_sets;
 use crate::conversation::{PlanningCapability, SettingsCapability, SkillCapability, UserCapability};
@@ -297,6 +298,10 @@ impl ToolContext {
     /// The paired machines, as planned.
     pub fn nodes(&self) -> NodeUse<'_> {
         NodeUse { cx: self }
+    }
+    /// The channels of the configuration, as planned.
+    pub fn channels(&self) -> ChannelUse<'_> {
+        ChannelUse { cx: self }
     }
     /// Where responses are stored for later calls; what is in it came from the web, and holds no state of the session.
     pub fn page_cache(&self) -> Option<&dyn PageCache> {

@@ -222,6 +222,8 @@ impl Meta {
 pub struct ParameterHints {
     /// Another spelling → the parameter's name.
     pub aliases: Vec<(String, String)>,
+    /// Other spellings of the choices of a parameter → the choice.
+    pub choices: Vec<(String, Vec<(String, String)>)>,
     /// Parameters whose text is taken as it is: not trimmed, and empty is a value.
     pub verbatim: Vec<String>,
     /// Parameters of another dialect, which models of other dialects are not shown.
@@ -284,6 +286,18 @@ pub struct ToolDefinition {
     /// Not offered until the user names it in `tools.also_allow`.
     #[serde(skip)]
     pub optional: bool,
+    /// Why it cannot be used here, if it cannot: then it is not offered.
+    #[serde(skip)]
+    pub absent: Option<AbsentTool>,
+}
+
+/// Why a tool cannot be used here, and what would change that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AbsentTool {
+    /// What is missing, as a part of a sentence: `no channel is configured`.
+    pub why: Cow<'static, str>,
+    /// What the user can do.
+    pub advice: Cow<'static, str>,
 }
 
 impl ToolDefinition {
@@ -319,6 +333,7 @@ impl ToolDefinition {
             hints: meta.hints,
             max_output: meta.max_output,
             optional: false,
+            absent: None,
         }
     }
 

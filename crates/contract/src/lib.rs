@@ -9,6 +9,7 @@ mod apply;
 mod call;
 mod capability;
 pub mod causes;
+mod channel_use;
 mod changes;
 mod command;
 mod commit;
@@ -45,11 +46,12 @@ pub use changes::{
     AppliedChanges, ChangeKind, ChangeMode, ChangeSet, ChangeSets, ChangeSide, ClaimedChanges, DirectChanges, EntryKind, FileChange,
     GitReport, QuarantineRecord, RefusedChange, RunEffects, Trigger,
 };
+pub use channel_use::ChannelUse;
 pub use command::{CodeInput, CommandRequest, InterpreterSpec, ProgramSpec, ShellCommand};
 pub use conflict::{ConcurrentChange, retry_conflicts};
 pub use context::{CallInfo, PlanContext, Progress, ToolContext};
 pub use conversation::{PlanningCapability, SettingsCapability, SkillCapability, UserCapability};
-pub use definition::{Access, Category, Hints, Meta, ParameterHints, RuleTarget, Section, ToolDefinition, ToolSource};
+pub use definition::{AbsentTool, Access, Category, Hints, Meta, ParameterHints, RuleTarget, Section, ToolDefinition, ToolSource};
 pub use dialect::{Dialect, DialectTool, Form, FormParameter, Unit};
 pub use effect::{Connect, Effect, Exec, ExecHost, ExecNature, ExecReach, Extent, Need, PathEffect};
 pub use error::{ErrorKind, ToolError};

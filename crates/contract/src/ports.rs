@@ -4,6 +4,7 @@
 //! against the plan of the call first. Data types that tools do exchange with a port are also exported at the crate root.
 
 mod approval;
+mod channels;
 mod clock;
 mod files;
 mod gate;
@@ -29,6 +30,9 @@ mod user_questions;
 mod web;
 
 pub use approval::{ApprovalAnswer, ApprovalRequest, Approver, GrantWidth, RuleStore};
+pub use channels::{
+    ChannelAction, ChannelCommand, ChannelEntry, ChannelFile, ChannelKind, ChannelOffer, ChannelReceipt, MessageChannels, SendOutcome,
+};
 pub use clock::{Clock, LocalOffset};
 pub use files::{FileInfo, FileKind, FileReader, FileSystem, PreImage, StagedEntry, WriteMode, WriteOutcome};
 pub use gate::{EgressGate, EgressRefusal, Gate, NetworkDecision, NetworkVerdict};

@@ -13,6 +13,8 @@ use crate::ParameterHints;
 pub const ALIASES: &str = "x-aliases";
 /// Marks text that reaches the tool as it is, empty or not: `#[schemars(extend("x-verbatim" = true))]`.
 pub const VERBATIM: &str = "x-verbatim";
+/// Marks other spellings of choices, an object from spelling to choice: `#[schemars(extend("x-choices" = {"unsend": "delete"}))]`.
+pub const CHOICES: &str = "x-choices";
 /// Marks a parameter that another dialect brought: only models of that dialect are shown it, and every call may use it.
 pub const FOREIGN: &str = "x-foreign";
 /// Marks a parameter that models are shown as required, although a call may have another in its place.
@@ -78,11 +80,15 @@ fn take_hints(object: &mut Map<String, Value>, depth: usize) -> ParameterHints {
     let Some(Value::Object(properties)) = object.get_mut("properties").filter(|_| depth <= MAX_DEPTH) else { return hints };
     for (name, property) in properties.iter_mut() {
         let Value::Object(property) = property else { continue };
-        if !has_any(property, &[ALIASES, VERBATIM, FOREIGN, SHOWN_REQUIRED, "items"]) {
+        if !has_any(property, &[ALIASES, CHOICES, VERBATIM, FOREIGN, SHOWN_REQUIRED, "items"]) {
             continue;
         }
         if let Some(Value::Array(aliases)) = property.shift_remove(ALIASES) {
             hints.aliases.extend(aliases.iter().filter_map(Value::as_str).map(|alias| (alias.to_owned(), name.clone())));
+        }
+        if let Some(Value::Object(choices)) = property.shift_remove(CHOICES) {
+            let spelled = choices.into_iter().filter_map(|(spelling, choice)| Some((spelling, choice.as_str()?.to_owned())));
+            hints.choices.push((name.clone(), spelled.collect()));
         }
         if property.shift_remove(VERBATIM) == Some(Value::Bool(true)) {
             hints.verbatim.push(name.clone());

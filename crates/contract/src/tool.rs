@@ -32,6 +32,15 @@ pub trait Tool: ToolMeta + Send + Sync + 'static {
         Ok(Plan::nothing())
     }
 
+    /// What listings, providers and the engine know of it. The default is what its type says; a tool whose parameters depend on the
+    /// configuration says more, or less.
+    fn describe(&self) -> ToolDefinition
+    where
+        Self: Sized,
+    {
+        ToolDefinition::of::<Self>()
+    }
+
     /// Does it.
     fn execute(&self, params: Self::Params, cx: &ToolContext) -> impl Future<Output = Result<Self::Output, ToolError>> + Send;
 }
@@ -79,7 +88,8 @@ pub struct Erased<T> {
 impl<T: Tool> Erased<T> {
     /// Erases a tool; its schema is made here, once.
     pub fn new(tool: T) -> Self {
-        Self { tool: Arc::new(tool), definition: ToolDefinition::of::<T>() }
+        let definition = tool.describe();
+        Self { tool: Arc::new(tool), definition }
     }
 }
 

@@ -192,6 +192,23 @@ impl Registry {
         Ok(())
     }
 
+    /// Puts a tool in the place of the one of the same names, such as one whose parameters the configuration decides. The source stays.
+    pub fn replace(&self, tool: Arc<dyn DynTool>) -> Result<(), RegisterError> {
+        let fresh = Self::new();
+        let known = self.get(&tool.definition().name);
+        let Some(known) = known else { return self.register(tool, ToolSource::BuiltIn) };
+        fresh.register(tool, known.source().clone())?;
+        let Some(entry) = fresh.write().entries.pop() else { return Ok(()) };
+        let mut state = self.write();
+        let place = state.entries.iter().position(|other| other.name() == entry.name());
+        if let Some(place) = place {
+            entry.disabled.store(state.entries[place].is_disabled(), Ordering::Release);
+            state.entries[place] = entry;
+        }
+        self.version.send_modify(|version| *version += 1);
+        Ok(())
+    }
+
     /// Removes a tool by its canonical name; says whether there was one.
     pub fn unregister(&self, name: &str) -> bool {
         self.retain(|entry| entry.name() != name)

@@ -28,6 +28,27 @@ pub struct PageApprovals {
     waits: Arc<Mutex<WaitTimes>>,
     workspace: PathBuf,
     rules_file: Option<PathBuf>,
+    listeners: Listeners,
+}
+
+/// Learns of questions, to show them elsewhere.
+pub trait ApprovalListener: Send + Sync {
+    /// A question is open.
+    fn opened(&self, request: &ApprovalRequest);
+    /// It was answered, or nobody waits for it any more.
+    fn closed(&self, id: &str, answer: &str, by: &str);
+}
+
+#[derive(Clone, Default)]
+struct Listeners(Arc<Mutex<Vec<Arc<dyn ApprovalListener>>>>);
+
+haft_contract::opaque_debug!(Listeners);
+
+impl Listeners {
+    fn each(&self, tell: impl Fn(&dyn ApprovalListener)) {
+        let listeners = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        listeners.iter().for_each(|listener| tell(&**listener));
+    }
 }
 
 /// Calls whose waiting is remembered.
@@ -47,12 +68,30 @@ struct AskedQuestion {
 impl PageApprovals {
     /// Paths are shown relative to this folder; rules are saved in this file.
     pub fn new(workspace: PathBuf, rules_file: Option<PathBuf>) -> Self {
-        Self { hub: EventHub::default(), broker: ApprovalBroker::new(), asked: Arc::default(), waits: Arc::default(), workspace, rules_file }
+        Self {
+            hub: EventHub::default(),
+            broker: ApprovalBroker::new(),
+            asked: Arc::default(),
+            waits: Arc::default(),
+            workspace,
+            rules_file,
+            listeners: Listeners::default(),
+        }
     }
 
     /// Asks on the page, and at the terminal if there is one.
     pub fn approver(&self, terminal: Option<Arc<dyn Approver>>) -> Arc<dyn Approver> {
         Arc::new(SharedApprover { page: self.clone(), terminal })
+    }
+
+    /// Tells someone else of questions.
+    pub fn listen(&self, listener: Arc<dyn ApprovalListener>) {
+        self.listeners.0.lock().unwrap_or_else(PoisonError::into_inner).push(listener);
+    }
+
+    /// Answers a question for someone else than a page; the first answer counts.
+    pub fn answer_as(&self, id: &str, fingerprint: &str, answer: ApprovalAnswer, by: &str) -> Result<(), String> {
+        self.answer_by(id, fingerprint, answer, by.to_owned()).map_err(|error| error.message().to_owned())
     }
 
     /// The open questions, oldest first.
@@ -74,7 +113,10 @@ impl PageApprovals {
 
     /// Answers a question for a page.
     pub(crate) fn answer(&self, id: &str, fingerprint: &str, answer: ApprovalAnswer, by: &str) -> Result<(), ApiError> {
-        let name = format!("page '{by}'");
+        self.answer_by(id, fingerprint, answer, format!("page '{by}'"))
+    }
+
+    fn answer_by(&self, id: &str, fingerprint: &str, answer: ApprovalAnswer, name: String) -> Result<(), ApiError> {
         if let Some(asked) = self.asked().get_mut(id) {
             asked.answered_by.get_or_insert_with(|| name.clone());
         }
@@ -160,6 +202,7 @@ impl Approver for SharedApprover {
             let mut on_page = self.page.broker.ask(request.clone());
             let first = futures_util::future::poll_immediate(&mut on_page).await;
             self.page.hub.send("approval", Some(&view.session), &json!({ "approval": view }));
+            self.page.listeners.each(|listener| listener.opened(&request));
             let at_terminal = async {
                 match &self.terminal {
                     Some(terminal) => terminal.ask(request).await,
@@ -214,5 +257,6 @@ impl Drop for OpenEvents<'_> {
         self.page.add_wait((self.session.clone(), self.call_id.clone()), self.since.elapsed());
         let data = json!({ "id": self.id, "session": self.session, "answer": self.answer, "by": self.by });
         self.page.hub.send("approval_closed", Some(&self.session), &data);
+        self.page.listeners.each(|listener| listener.closed(&self.id, self.answer, &self.by));
     }
 }

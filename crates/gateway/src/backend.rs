@@ -104,6 +104,22 @@ pub trait GatewayBackend: Send + Sync {
     fn connections(&self) -> BoxFuture<'_, Result<Value, Failure>>;
     /// The budget, as far as it is set, in dollars.
     fn budget(&self) -> Value;
+    /// A request of a service to a channel: the status and the body of the answer.
+    fn hook<'a>(&'a self, channel: &'a str, request: HookDelivery) -> BoxFuture<'a, (u16, String)> {
+        let _ = (channel, request);
+        Box::pin(async { (404, "{\"error\":\"This server has no channels.\"}".to_owned()) })
+    }
+}
+
+/// An HTTP request of a service to a channel. Nothing of it was checked.
+#[derive(Debug, Clone)]
+pub struct HookDelivery {
+    /// Headers that are text; the names are in lower case.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Vec<u8>,
+    /// When it came.
+    pub at: std::time::SystemTime,
 }
 
 /// Counters that grow with each change.

@@ -19,15 +19,17 @@ mod invocations;
 mod openapi;
 mod render;
 mod routes;
+mod served_conversations;
 mod server;
 mod sessions;
 mod time;
 mod tls;
 
-pub use self::approvals::PageApprovals;
+pub use self::approvals::{ApprovalListener, PageApprovals};
 pub use self::backend::{
-    AgentChange, BackendVersions, ChangeDecision, ChangeRequest, GatewayBackend, KeyEdit, LaterChanges, MemoryRequest, QuarantineRequest,
+    AgentChange, BackendVersions, ChangeDecision, ChangeRequest, GatewayBackend, HookDelivery, KeyEdit, LaterChanges, MemoryRequest, QuarantineRequest,
     Saving, ServerRequest, ToolRequest, UndoRequest,
 };
+pub use self::served_conversations::ServedConversations;
 pub use self::server::{Gateway, GatewayError, GatewayOptions};
 pub use self::tls::TlsFiles;

@@ -8,6 +8,7 @@ mod connections;
 mod events;
 mod files;
 mod history;
+mod hooks;
 mod memory;
 mod nodes;
 mod sessions;
@@ -40,8 +41,8 @@ pub(crate) fn router(app: App) -> Router {
         .route("/approvals", get(approvals::list))
         .route("/approvals/{id}", post(approvals::answer))
         .fallback(|| async { ApiError::not_found("There is no such path.").help("docs/GATEWAY.md and /api/openapi.json list the paths.") });
-    let nodes = Router::new().route(haft_nodes::NODE_PATH, get(nodes::connect));
-    Router::new().nest("/api", api).merge(nodes).fallback(assets::file).layer(from_fn_with_state(guard, check)).with_state(app)
+    let own = Router::new().route(haft_nodes::NODE_PATH, get(nodes::connect)).route("/hooks/{channel}", post(hooks::receive));
+    Router::new().nest("/api", api).merge(own).fallback(assets::file).layer(from_fn_with_state(guard, check)).with_state(app)
 }
 
 fn of_access() -> Router<App> {

@@ -21,6 +21,7 @@ use crate::backend::GatewayBackend;
 use crate::connections::{PageRequests, limits};
 use crate::error::ApiError;
 use crate::routes::router;
+use crate::served_conversations::ServedConversations;
 use crate::sessions::SessionHost;
 use crate::tls::{SecureListener, TlsFiles};
 
@@ -133,6 +134,11 @@ impl Gateway {
     /// A token for programs of this user, to view and to chat.
     pub fn program_token(&self) -> &str {
         &self.program_token
+    }
+
+    /// The sessions that run in it.
+    pub fn conversations(&self) -> ServedConversations {
+        ServedConversations(Arc::clone(&self.app.sessions))
     }
 
     /// What the user should know, such as tokens of an earlier server that cannot be read.

@@ -9,7 +9,7 @@
 //! | files | a path pattern: `*`, `?`, `**`; from the workspace, `~/`, `/`, or `**/` for anywhere | `write_file(docs/**)` |
 //! | programs | words; `*` alone stands for any words, inside a word for any characters | `exec(git push *)`, `exec(host:container)` |
 //! | connections | `domain:HOST`, `domain:*.HOST`, `domain:HOST:PORT`, `method:M` | `web_fetch(domain:*.example.org)` |
-//! | messages | `channel:C`, `to:T` | `send(channel:desktop to:anna)` |
+//! | messages | `C:T`, or `channel:C`, `to:T` | `send(slack:#ops)`, `send(channel:desktop to:anna)` |
 //! | agents, settings | a name, a key | `agent(reviewer)`, `configure(theme)` |
 //!
 //! **What forbids is read widely, what permits narrowly.** `deny` and `ask` follow the effect, whichever tool has it, in any

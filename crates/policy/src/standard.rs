@@ -19,7 +19,7 @@ use crate::list::{Groups, List};
 use crate::name::folded;
 use crate::rule::widths;
 use crate::steps::{
-    ByProvider, Channels, Lists, Overrides, Profiles, SubAgents, optional, owner_only, profile, sandbox, selection, unavailable,
+    ByProvider, Channels, Lists, Overrides, Profiles, SubAgents, absent, optional, owner_only, profile, sandbox, selection, unavailable,
 };
 use crate::{
     AgentSpec, Caller, Candidate, ChangeRules, ConfigEdit, Decision, Denial, ExecSpec, GuardedChanges, PolicySpec, RuleFault, RuleKind,
@@ -236,6 +236,7 @@ impl Policy for StandardPolicy {
         let provided = self.by_provider.find(caller);
         let agent_provided = agent.map(|agent| agent.by_provider.find(caller)).unwrap_or_default();
         self.switched_off(&mut decision, tool);
+        absent(&mut decision, tool);
         self.profiles(&mut decision, tool, agent, &provided, &agent_provided);
         let tables = agent.iter().map(|agent| &agent.table).chain(provided.iter().chain(&agent_provided).copied());
         optional(&mut decision, tool, tables.map(|table| &table.lists).chain([&self.tools]));

@@ -49,6 +49,14 @@ pub(crate) fn selection(decision: &mut Decision, tool: &Candidate<'_>, caller: &
     decision.deny("agent", "not in the agent's tool set", unavailable(tool, "agent", vec![change]));
 }
 
+/// A tool that cannot work here, such as one that needs a service which is not configured.
+pub(crate) fn absent(decision: &mut Decision, tool: &Candidate<'_>) {
+    let Some(absent) = &tool.definition.absent else { return };
+    let message = format!("Tool '{}' is not available: {}. {WITHOUT}", tool.name(), absent.why);
+    let ways = vec![vec![ConfigEdit::Do(absent.advice.to_string())]];
+    decision.deny("switched off", absent.why.to_string(), Denial { kind: ErrorKind::ToolNotAvailable, message, ways });
+}
+
 /// What only the owner may use: a tool that says so, or one that has the name of a tool which does.
 pub(crate) fn owner_only(decision: &mut Decision, tool: &Candidate<'_>, caller: &Caller) {
     if !tool.definition.owner_only && !is_owners(tool) {

@@ -6,17 +6,21 @@
 mod backend;
 mod blobs;
 mod call_log;
+mod channel_store;
 mod error;
 mod session_store;
 mod short_id;
 
 pub use backend::{
     ChunkRow, FileBlobs, FileStamp, InMemoryCallLog, InMemorySessionStore, KnownFile, MemoryDatabase, MissingVectors, NewChunk, NewFile,
-    OpenedLog, OpenedMemory, SqliteCallLog, SqliteJobs, SqliteOptions, SqliteSessionStore, StorePruner, StoredVector, VectorRow,
+    OpenedLog, OpenedMemory, SqliteCallLog, SqliteChannels, SqliteJobs, SqliteOptions, SqliteSessionStore, StorePruner, StoredVector, VectorRow,
     VectorTask,
 };
 pub use blobs::{BlobId, BlobWriter, Blobs};
 pub use call_log::{CallFilter, CallLog, CallRecord, CallStatus, PreImageRecord};
+pub use channel_store::{
+    ChannelStore, ConversationRecord, GuessAnswer, INTENT_AGE, IntentAnswer, OutgoingRecord, PairedSender, SendIntent,
+};
 pub use error::StoreError;
 pub use session_store::{
     MessageRecord, NewMessage, NewSession, ReplacedMessage, SessionClaim, SessionFilter, SessionOverview, SessionOwner, SessionRecord,

@@ -1,5 +1,6 @@
 //! `haft doctor`: checks what works here, and says how to fix the rest. It sends nothing.
 
+mod channels;
 mod machine;
 mod nodes;
 mod packages;
@@ -84,6 +85,9 @@ async fn all(common: &Common, output: &Output) -> Vec<DoctorCheck> {
             checks.push(tools(&registry));
         }
         Err(failure) => checks.push(DoctorCheck::error("tools", failure.message.as_str(), "report it: a built-in tool is faulty")),
+    }
+    if let Ok(wire) = Wire::new(common, output) {
+        checks.extend(channels::checks(&wire).await);
     }
     checks.extend(state::checks().await);
     checks.extend(nodes::check(common, output).await);

@@ -28,7 +28,7 @@ use crate::commands::block_on;
 use crate::commands::interrupt::interruptible;
 use crate::failure::{Exit, Failure};
 use crate::output::{Output, note, warn};
-use crate::wire::{self, ServedParts, Wire};
+use crate::wire::{self, ServedChannels, ServedParts, Wire};
 
 /// Where programs of this user find a running server, in the folder for sockets.
 pub(super) const SERVER_FILE: &str = "gateway.json";
@@ -41,13 +41,15 @@ pub(crate) fn run(common: &Common, request: &ServeArgs, output: &Output) -> Resu
         wire.repair_interrupted(&(Arc::clone(&store) as Arc<dyn CallLog>)).await;
         let approvals = PageApprovals::new(wire.settings.workspace.clone(), wire.own_file().ok());
         let stop = CancellationToken::new();
-        let nodes = ServedNodes::open(&wire, &stop).await;
-        let served = ServedParts { approvals: approvals.clone(), store, nodes: nodes.hub.clone() };
+        let (nodes, channels) = (ServedNodes::open(&wire, &stop).await, ServedChannels::default());
+        let (store_of_calls, hub) = (Arc::clone(&store), nodes.hub.clone());
+        let served = ServedParts { approvals: approvals.clone(), store: store_of_calls, nodes: hub, channels: channels.clone() };
         let file = wire.run_folder().join(SERVER_FILE);
         let mut options = options(request, &wire);
         options.nodes.clone_from(&nodes.hub);
         let backend = Arc::new(ServeBackend::new(common, output, wire, served));
-        let gateway = Gateway::bind(backend, approvals, options).await.map_err(|error| failure(&error))?;
+        let wire = backend.wire_of(None)?;
+        let gateway = Gateway::bind(backend, approvals.clone(), options).await.map_err(|error| failure(&error))?;
         let (url, link) = (gateway.url().to_owned(), gateway.link().to_owned());
         output.show(|| json!({ "url": url, "link": link }), || format!("{link}\n"))?;
         note("The link works once, in one browser; the page makes more. Ctrl-C ends the server.");
@@ -55,6 +57,7 @@ pub(crate) fn run(common: &Common, request: &ServeArgs, output: &Output) -> Resu
         let _known = KnownServer::announce(file, &url, gateway.program_token())?;
         let control = nodes.control.map(|control| (control, stop.clone()));
         let control = control.map(|(control, stop)| tokio::spawn(async move { control.serve(&stop).await }));
+        channels.start(&wire, &store, &approvals, gateway.conversations(), stop.child_token());
         // To be stopped is how a server ends: no failure.
         let (served, _) = Box::pin(interruptible(gateway.serve(&stop), &stop)).await?;
         stop.cancel();

@@ -21,6 +21,7 @@ impl Wire {
         services.settings = Some(Arc::new(ModelSettings::new(self)));
         services.memory = Some(self.memory());
         services.nodes = Some(self.node_directory());
+        services.channels = self.has_channels().then(|| Arc::clone(self.channels()) as _);
         services.skills = Some(Arc::new(SkillService::new(Arc::clone(&self.prompts))));
         services
     }

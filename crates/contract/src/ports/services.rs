@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    MemoryIndex, NodeDirectory, OutputSink, SessionDirectory, SettingsAccess, SkillLibrary, SmallModel, SubAgents, TodoStore, ToolIndex,
+    MemoryIndex, MessageChannels, NodeDirectory, OutputSink, SessionDirectory, SettingsAccess, SkillLibrary, SmallModel, SubAgents, TodoStore, ToolIndex,
     UserMessages, UserQuestions, WakeSource,
 };
 
@@ -38,6 +38,8 @@ pub struct Services {
     pub memory: Option<Arc<dyn MemoryIndex>>,
     /// The paired machines.
     pub nodes: Option<Arc<dyn NodeDirectory>>,
+    /// The channels of the configuration.
+    pub channels: Option<Arc<dyn MessageChannels>>,
 }
 
 impl Services {
@@ -57,6 +59,7 @@ impl Services {
             skills: None,
             memory: None,
             nodes: None,
+            channels: None,
         }
     }
 }

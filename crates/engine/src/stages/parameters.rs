@@ -31,6 +31,8 @@ struct ParameterSpec {
     name: String,
     kind: ParameterKind,
     choices: Vec<String>,
+    /// Other spellings of the choices, in snake_case.
+    spellings: Vec<(String, String)>,
     default: Option<Value>,
     required: bool,
     verbatim: bool,
@@ -109,11 +111,12 @@ impl ParameterTable {
         let (hints, shown) = (&definition.parameter_hints, definition.in_form(form));
         let name_of = |canonical: &str| form.of(canonical).map_or_else(|| canonical.to_owned(), |parameter| parameter.name.to_owned());
         let verbatim = hints.verbatim.iter().map(|name| name_of(name)).collect();
+        let choices = hints.choices.iter().map(|(name, choices)| (name_of(name), choices.clone())).collect();
         let items = hints.items.iter().map(|(name, hints)| (name_of(name), hints.clone())).collect();
         let mut table = Self::without_aliases(
             shown.name,
             &definition.accepted_in(form),
-            &ParameterHints { verbatim, items, ..ParameterHints::default() },
+            &ParameterHints { verbatim, items, choices, ..ParameterHints::default() },
         );
         table.signature = shown_signature(&shown);
         for parameter in form.parameters {
@@ -252,7 +255,9 @@ impl ParameterSpec {
     fn new(name: &str, schema: &Value, hints: &ParameterHints) -> Self {
         let choices = schema["enum"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
         let (kind, default, parts) = (kind_of(schema), schema.get("default").cloned(), PartSpec::new(name, schema, hints));
-        Self { name: name.to_owned(), kind, choices, default, required: false, verbatim: false, parts }
+        let spelled = hints.choices.iter().filter(|(parameter, _)| parameter == name).flat_map(|(_, spelled)| spelled);
+        let spellings = spelled.map(|(spelling, choice)| (folded_key(spelling), choice.clone())).collect();
+        Self { name: name.to_owned(), kind, choices, spellings, default, required: false, verbatim: false, parts }
     }
 
     /// Reads the parts of a list or an object.
@@ -337,7 +342,13 @@ impl ParameterSpec {
         if self.choices.iter().any(|choice| choice == text) {
             return None;
         }
-        self.choices.iter().find(|choice| choice.eq_ignore_ascii_case(text)).map(|choice| Value::String(choice.clone()))
+        let same = self.choices.iter().find(|choice| choice.eq_ignore_ascii_case(text));
+        let spelled = || {
+            let wanted = folded_key(text);
+            let (_, choice) = self.spellings.iter().find(|(spelling, _)| *spelling == wanted)?;
+            self.choices.iter().find(|known| *known == choice)
+        };
+        same.or_else(spelled).map(|choice| Value::String(choice.clone()))
     }
 }
 

@@ -67,7 +67,8 @@ impl SessionActor {
         let message = conversation.runner.waiting_messages();
         let stored = conversation.sessions.open(&self.record.id).await.map_or(conversation.record.messages, |record| record.messages);
         self.live.change(|live| (live.begin(self.host.approvals.hub.newest(), stored), Vec::new()));
-        self.turn(conversation, message, queue).await;
+        // Nobody waits for this turn: what failed is an event.
+        self.turn(conversation, message, queue).await.ok();
     }
 
     async fn next_step(&self, queue: &mut mpsc::Receiver<PendingMessage>, conversation: Option<&Conversation>) -> NextStep {
@@ -94,7 +95,7 @@ impl SessionActor {
         conversation: &mut Option<(Arc<dyn ChatBackend>, Conversation)>,
         queue: &mut mpsc::Receiver<PendingMessage>,
     ) {
-        let PendingMessage { text, model, accepted } = message;
+        let PendingMessage { text, model, accepted, ended } = message;
         if (model.is_some() || self.is_outdated(conversation.as_ref()))
             && let Some((_, before)) = conversation.take()
         {
@@ -111,7 +112,8 @@ impl SessionActor {
             live.user(&title, Some(number), false)
         });
         accepted.send(Ok(SentMessage { item, queued: false })).ok();
-        self.turn(conversation, message, queue).await;
+        let text = self.turn(conversation, message, queue).await;
+        ended.map(|ended| ended.send(text).ok());
     }
 
     /// Whether the settings have changed since it was opened. A job of it would end with it, so then it stays.
@@ -162,7 +164,12 @@ impl SessionActor {
     }
 
     /// Runs a turn to its end; messages that arrive meanwhile are delivered with the next results.
-    async fn turn(&self, conversation: &mut Conversation, message: Message, queue: &mut mpsc::Receiver<PendingMessage>) {
+    async fn turn(
+        &self,
+        conversation: &mut Conversation,
+        message: Message,
+        queue: &mut mpsc::Receiver<PendingMessage>,
+    ) -> Result<String, String> {
         let cancel = self.host.stop.child_token();
         let steering = conversation.runner.steering.clone();
         self.set_control(conversation, &cancel, &steering);
@@ -170,18 +177,25 @@ impl SessionActor {
         let turn = conversation.runner.turn(message, &cancel);
         let mut turn = std::pin::pin!(turn);
         let mut ticks = tokio::time::interval(FLUSH);
-        loop {
+        let mut waiting = Vec::new();
+        let end = loop {
             tokio::select! {
-                _ = &mut turn => break,
-                Some(message) = queue.recv() => self.steer(message, &steering),
+                end = &mut turn => break end,
+                Some(message) = queue.recv() => waiting.extend(self.steer(message, &steering)),
                 _ = ticks.tick() => self.live.flush(),
             }
-        }
+        };
         // A failed flush is told by the next call that is recorded.
         conversation.log.flush().await.ok();
         self.turn.lock().unwrap_or_else(PoisonError::into_inner).cancel = None;
         self.live.change(|live| (live.clear(), Vec::new()));
         self.host.announce(&self.record.id).await;
+        let answer = end.error.map_or(Ok(end.text), Err);
+        for ended in waiting {
+            // Who sent the message may not wait any more.
+            ended.send(answer.clone()).ok();
+        }
+        answer
     }
 
     fn set_control(&self, conversation: &Conversation, cancel: &CancellationToken, steering: &Steering) {
@@ -191,10 +205,12 @@ impl SessionActor {
         control.window = Some(conversation.runner.provider.model().context_window);
     }
 
-    fn steer(&self, message: PendingMessage, steering: &Steering) {
+    /// Gives a message to the turn that runs; returns who waits for its end.
+    fn steer(&self, message: PendingMessage, steering: &Steering) -> Option<oneshot::Sender<Result<String, String>>> {
         let item = self.live.change(|live| live.user(&message.text, None, true));
         steering.say(message.text);
         message.accepted.send(Ok(SentMessage { item, queued: true })).ok();
+        message.ended
     }
 }
 

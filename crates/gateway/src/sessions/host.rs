@@ -65,6 +65,8 @@ pub(super) struct PendingMessage {
     pub(super) text: String,
     pub(super) model: Option<String>,
     pub(super) accepted: oneshot::Sender<Result<SentMessage, ApiError>>,
+    /// Told how the turn ended, if someone waits for that.
+    pub(super) ended: Option<oneshot::Sender<Result<String, String>>>,
 }
 
 /// A message that was taken.
@@ -94,12 +96,30 @@ impl SessionHost {
 
     /// Sends a message: to the turn that runs, or as the beginning of one.
     pub(crate) async fn send(self: &Arc<Self>, id: &str, text: String, model: Option<String>) -> Result<SentMessage, ApiError> {
+        self.post(id, text, model, None).await
+    }
+
+    /// Sends a message, and waits for the answer of its turn.
+    pub(crate) async fn turn_to_its_end(self: &Arc<Self>, id: &str, text: String) -> Result<String, ApiError> {
+        let (ended, answer) = oneshot::channel();
+        self.post(id, text, None, Some(ended)).await?;
+        let ended = answer.await.map_err(|_| ApiError::conflict("The turn ended without an answer."))?;
+        ended.map_err(ApiError::internal)
+    }
+
+    async fn post(
+        self: &Arc<Self>,
+        id: &str,
+        text: String,
+        model: Option<String>,
+        ended: Option<oneshot::Sender<Result<String, String>>>,
+    ) -> Result<SentMessage, ApiError> {
         let record = self.backend.sessions().open(id).await?;
         let session = self.opened(&record)?;
         let (accepted, answer) = oneshot::channel();
         let full =
             |_| ApiError::conflict("Too many messages wait for this session.").help("Wait until it has answered, or cancel its turn.");
-        session.messages.try_send(PendingMessage { text, model, accepted }).map_err(full)?;
+        session.messages.try_send(PendingMessage { text, model, accepted, ended }).map_err(full)?;
         answer.await.unwrap_or_else(|_| Err(ApiError::conflict("The session was closed meanwhile.").help("Send the message again.")))
     }
 

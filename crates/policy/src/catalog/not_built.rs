@@ -4,7 +4,6 @@ use haft_contract::Section::{Automation, Media, Messaging, Ui};
 use haft_contract::{Meta, RuleTarget, Section};
 
 const CODING: &[&str] = &["coding"];
-const MESSAGING: &[&str] = &["messaging"];
 
 const fn tool(name: &'static str, section: Section, profiles: &'static [&'static str], rules: Option<RuleTarget>) -> Meta {
     let mut meta = Meta::new(name, "");
@@ -20,7 +19,6 @@ const fn for_owner(mut meta: Meta) -> Meta {
 const READ: Option<RuleTarget> = Some(RuleTarget::Read);
 const WRITE: Option<RuleTarget> = Some(RuleTarget::Write);
 const CONNECT: Option<RuleTarget> = Some(RuleTarget::Connect);
-const SEND: Option<RuleTarget> = Some(RuleTarget::Send);
 const CONFIGURE: Option<RuleTarget> = Some(RuleTarget::Configure);
 
 /// Name, section, profiles, rule target, aliases.
@@ -28,7 +26,6 @@ const CONFIGURE: Option<RuleTarget> = Some(RuleTarget::Configure);
 pub static NOT_BUILT_YET: &[Meta] = &[
     tool("browser", Ui, &[], CONNECT),
     tool("canvas", Ui, &[], None),
-    tool("message", Messaging, MESSAGING, SEND),
     for_owner(tool("whatsapp_login", Messaging, &[], None)),
     for_owner(tool("cron", Automation, &[], None)),
     for_owner(tool("gateway", Automation, &[], CONFIGURE)),

@@ -53,11 +53,15 @@ impl MessagePattern {
                 pattern.channel.replace(NamePattern::parse(kind, given("channel", channel)?))
             } else if let Some(to) = behind(&word.chars, "to:") {
                 pattern.to.replace(NamePattern::parse(kind, given("to", to)?))
+            } else if let Some((channel, to)) = address(&word.chars) {
+                // `slack:#ops` is both at once.
+                let to = pattern.to.replace(NamePattern::parse(kind, to));
+                to.or(pattern.channel.replace(NamePattern::parse(kind, channel)))
             } else {
                 let message = format!("'{}' can never match a message, which has a channel and a recipient", plain(&word.chars));
                 return Err(RuleProblem::new(
                     message,
-                    "write 'channel:desktop', 'to:anna', or both; quotes hold a name with blanks together",
+                    "write 'slack:#ops', 'channel:desktop', 'to:anna', or the last two; quotes hold a name with blanks together",
                 ));
             };
             if before.is_some() {
@@ -76,6 +80,13 @@ impl MessagePattern {
     pub(super) fn matches(&self, channel: &str, to: &str) -> bool {
         self.channel.as_ref().is_none_or(|pattern| pattern.matches(channel)) && self.to.as_ref().is_none_or(|pattern| pattern.matches(to))
     }
+}
+
+/// The two parts of `slack:#ops`: what is before the first colon, and what is behind it.
+fn address(word: &[PatternChar]) -> Option<(&[PatternChar], &[PatternChar])> {
+    let at = (1..word.len()).find(|at| behind(&word[*at..], ":").is_some())?;
+    let (channel, to) = (&word[..at], &word[at + 1..]);
+    (!to.is_empty()).then_some((channel, to))
 }
 
 fn given<'a>(key: &str, name: &'a [PatternChar]) -> Result<&'a [PatternChar], RuleProblem> {
@@ -106,6 +117,14 @@ mod tests {
             ("to:*@example.org", "mail", "anna@example.org", true, true),
             ("channel:mail to:\"Anna B\"", "mail", "Anna B", true, true),
             ("channel:mail to:\"Anna B\"", "mail", "Anna", false, false),
+            ("slack:#ops", "slack", "#ops", true, true),
+            ("slack:#ops", "slack", "#dev", false, false),
+            ("slack:#ops", "Slack", "#OPS", true, false),
+            ("slack:*", "slack", "#dev", true, true),
+            ("*:#ops", "slack", "#ops", true, true),
+            ("matrix:!room:example.org", "matrix", "!room:example.org", true, true),
+            ("matrix:!room:example.org", "matrix", "!room", false, false),
+            ("\"mail:Anna B\"", "mail", "Anna B", true, true),
         ] {
             let matches = |kind| parse(kind, content).unwrap().matches(channel, to);
             assert_eq!((matches(RuleKind::Ask), matches(RuleKind::Allow)), (denied, allowed), "{content} on {channel} {to}");
@@ -116,7 +135,12 @@ mod tests {
     fn what_could_never_match_is_refused() {
         let message = |content| parse(RuleKind::Deny, content).unwrap_err().message;
         assert_eq!(message("docs/**"), "'docs/**' can never match a message, which has a channel and a recipient");
-        assert_eq!(message("to:a to:b"), "a message has one channel and one recipient");
+        for content in ["to:a to:b", "slack:#ops to:b", "channel:slack slack:#ops", "slack:#ops slack:#dev"] {
+            assert_eq!(message(content), "a message has one channel and one recipient");
+        }
+        for content in ["slack:", ":#ops", "slack"] {
+            assert_eq!(message(content), format!("'{content}' can never match a message, which has a channel and a recipient"));
+        }
         for (content, expected) in
             [("channel:", "'channel:' names nobody"), ("to:\"\"", "'to:' names nobody"), ("channel:mail to:", "'to:' names nobody")]
         {

@@ -1,5 +1,6 @@
 //! What the tests of the SQLite backend share.
 
+mod channels;
 mod claims;
 mod crash;
 mod damage;

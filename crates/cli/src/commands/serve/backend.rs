@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use haft_contract::{Access, BoxFuture, ToolResult};
 use haft_gateway::{
-    AgentChange, BackendVersions, ChangeDecision, ChangeRequest, GatewayBackend, KeyEdit, MemoryRequest, QuarantineRequest, Saving,
+    AgentChange, BackendVersions, ChangeDecision, ChangeRequest, GatewayBackend, HookDelivery, KeyEdit, MemoryRequest, QuarantineRequest, Saving,
     ServerRequest, ToolRequest, UndoRequest,
 };
 use haft_store::{CallLog, SessionStore};
@@ -260,5 +260,9 @@ impl GatewayBackend for ServeBackend {
 
     fn budget(&self) -> Value {
         machine::budget(self)
+    }
+
+    fn hook<'a>(&'a self, channel: &'a str, request: HookDelivery) -> BoxFuture<'a, (u16, String)> {
+        Box::pin(self.served.channels.hook(channel, request))
     }
 }

@@ -114,7 +114,8 @@ pub(super) async fn connections(backend: &ServeBackend) -> Result<Value, Failure
     let names = wire.settings.provenance.names_beneath(&["mcp", "servers"]);
     let servers: Vec<Value> = names.iter().map(|name| mcp::list::row(&wire, name)).collect();
     let models: Vec<Value> = models::list(&wire.settings, false).await.into_iter().map(|model| json!({ "name": model.name })).collect();
-    Ok(json!({ "servers": servers, "models": models }))
+    let channels = crate::commands::channels::rows(wire.channels());
+    Ok(json!({ "servers": servers, "models": models, "channels": channels }))
 }
 
 /// The budget in dollars, as far as it is set.

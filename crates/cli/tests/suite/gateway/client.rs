@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -25,7 +25,16 @@ impl Served {
     }
 
     pub(crate) fn start_with(world: &World, words: &[&str]) -> Self {
+        Self::spawn(world.command(&["serve", "--json"]), words)
+    }
+
+    pub(crate) fn start_with_variables(world: &World, variables: &[(&str, &str)]) -> Self {
         let mut command = world.command(&["serve", "--json"]);
+        command.envs(variables.iter().copied());
+        Self::spawn(command, &[])
+    }
+
+    fn spawn(mut command: Command, words: &[&str]) -> Self {
         if !words.contains(&"--listen") {
             command.args(["--listen", "127.0.0.1:0"]);
         }

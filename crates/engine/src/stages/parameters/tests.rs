@@ -23,7 +23,7 @@ fn table() -> ParameterTable {
                         "required": ["old_text"]
                     }
                 },
-                "mode": {"type": "string", "enum": ["overwrite", "append"], "default": "overwrite"},
+                "mode": {"type": "string", "enum": ["overwrite", "append"], "default": "overwrite", "x-choices": {"add_to": "append"}},
                 "content": {"type": "string", "x-verbatim": true}
             },
             "required": ["file_path"]
@@ -84,6 +84,9 @@ fn defaults_and_enum_case_are_settled() {
     assert_eq!(read(json!({"file_path": "a"})).0["mode"], "overwrite");
     assert_eq!(read(json!({"file_path": "a", "mode": "APPEND"})).0["mode"], "append");
     assert_eq!(read(json!({"file_path": "a", "mode": "prepend"})).0["mode"], "prepend");
+    for spelling in ["add_to", "add-to", "addTo"] {
+        assert_eq!(read(json!({"file_path": "a", "mode": spelling})).0["mode"], "append");
+    }
 }
 
 #[test]

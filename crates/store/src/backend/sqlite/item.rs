@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
+use super::channels::ChannelChange;
 use super::jobs::JobChange;
 use super::session_change::SessionChange;
 use crate::{CallRecord, CallStatus, PreImageRecord, StoreError};
@@ -37,6 +38,7 @@ pub(super) enum StoreChange {
     SettleInterrupted(String),
     Session(Box<SessionChange>),
     Job(Box<JobChange>),
+    Channel(Box<ChannelChange>),
     /// Nothing; a flush waits for the changes before it.
     Nothing,
 }

@@ -14,7 +14,7 @@ use super::failure::is_own;
 use super::item::{ChangeAnswer, QueueItem, StoreChange};
 use super::owners::Owners;
 use super::queue::WriteQueue;
-use super::{jobs, open, rows, running, session_change};
+use super::{channels, jobs, open, rows, running, session_change};
 use crate::{CallRecord, StoreError};
 
 /// Writes until the queue is closed and empty.
@@ -77,6 +77,7 @@ fn apply(connection: &Connection, change: &StoreChange, owners: &Owners) -> rusq
     let result = match change {
         StoreChange::Session(change) => return session_change::apply(connection, change, owners),
         StoreChange::Job(change) => return jobs::apply(connection, change),
+        StoreChange::Channel(change) => return channels::apply(connection, change),
         StoreChange::Record(record) => put_call(connection, record, owners).map(|()| true),
         StoreChange::TakeInterrupted { record, ended } => {
             return running::take(connection, owners, record, ended).map(|taken| Ok(u64::from(taken)));

@@ -1,0 +1,102 @@
+//! Messages that were fetched, and pressed buttons.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::driver::{ButtonPress, HookAnswer, IncomingMessage, IncomingSender};
+
+/// How long to wait before asking again: Discord allows about one request a second.
+pub(super) const PAUSE: Duration = Duration::from_secs(5);
+/// The kinds of interactions: a check of the address, and a pressed button.
+const PING: u64 = 1;
+const COMPONENT: u64 = 3;
+
+/// The newest message of each channel that was read, as `ID=MESSAGE ID=MESSAGE`.
+#[derive(Debug, Default)]
+pub(super) struct Cursors(BTreeMap<String, u64>);
+
+impl Cursors {
+    pub(super) fn parse(text: Option<&str>) -> Self {
+        let pair = |pair: &str| pair.split_once('=').and_then(|(room, id)| Some((room.to_owned(), id.parse().ok()?)));
+        Self(text.unwrap_or_default().split(' ').filter_map(pair).collect())
+    }
+    pub(super) fn after(&self, room: &str) -> Option<u64> {
+        self.0.get(room).copied()
+    }
+}
+
+impl std::fmt::Display for Cursors {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let pairs: Vec<String> = self.0.iter().map(|(room, id)| format!("{room}={id}")).collect();
+        f.write_str(&pairs.join(" "))
+    }
+}
+
+/// The new messages of users, oldest first. The first time, only the place to begin is noted.
+pub(super) fn messages(room: &str, list: &Value, cursors: &mut Cursors) -> Vec<IncomingMessage> {
+    let is_first = cursors.after(room).is_none();
+    let list = list.as_array().map(Vec::as_slice).unwrap_or_default();
+    let newest = list.iter().filter_map(number).max().or(is_first.then_some(0));
+    if let Some(newest) = newest {
+        let before = cursors.0.entry(room.to_owned()).or_insert(newest);
+        *before = newest.max(*before);
+    }
+    if is_first { Vec::new() } else { list.iter().rev().filter_map(|item| message(room, item)).collect() }
+}
+
+fn number(message: &Value) -> Option<u64> {
+    message["id"].as_str()?.parse().ok()
+}
+
+fn message(room: &str, message: &Value) -> Option<IncomingMessage> {
+    if message["author"]["bot"] == true {
+        return None;
+    }
+    Some(IncomingMessage {
+        conversation: room.to_owned(),
+        thread: None,
+        is_group: true,
+        sender: sender(&message["author"])?,
+        id: message["id"].as_str()?.to_owned(),
+        text: message["content"].as_str().filter(|text| !text.is_empty())?.to_owned(),
+        press: None,
+        doubt: None,
+    })
+}
+
+fn sender(user: &Value) -> Option<IncomingSender> {
+    Some(IncomingSender {
+        id: user["id"].as_str()?.to_owned(),
+        username: user["username"].as_str().map(str::to_owned),
+        name: user["global_name"].as_str().map(str::to_owned),
+    })
+}
+
+/// A request whose signature is right.
+pub(super) fn interaction(body: &[u8]) -> HookAnswer {
+    let Ok(value) = serde_json::from_slice::<Value>(body) else { return HookAnswer::refused(400, "The body is not JSON.") };
+    match value["type"].as_u64() {
+        Some(PING) => HookAnswer::accepted(json!({ "type": 1 }).to_string(), Vec::new()),
+        // Six: the message stays as it is for now.
+        Some(COMPONENT) => HookAnswer::accepted(json!({ "type": 6 }).to_string(), press(&value).into_iter().collect()),
+        _ => HookAnswer::refused(400, "Only pressed buttons are taken."),
+    }
+}
+
+fn press(value: &Value) -> Option<IncomingMessage> {
+    let member = &value["member"]["user"];
+    let is_group = member.is_object();
+    let (_, chosen) = value["data"]["custom_id"].as_str()?.split_once(':')?;
+    Some(IncomingMessage {
+        conversation: value["channel_id"].as_str()?.to_owned(),
+        thread: None,
+        is_group,
+        sender: sender(if is_group { member } else { &value["user"] })?,
+        id: value["id"].as_str()?.to_owned(),
+        text: String::new(),
+        press: Some(ButtonPress { value: chosen.to_owned(), acknowledge: None }),
+        doubt: None,
+    })
+}

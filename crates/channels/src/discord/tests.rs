@@ -1,0 +1,114 @@
+use super::*;
+use crate::Certainty;
+use crate::driver::{ButtonPress, IncomingMessage, IncomingSender};
+
+fn command(action: ChannelAction) -> ChannelCommand {
+    let mut command = ChannelCommand::new("discord", "100", action, "Hello");
+    (command.message_id, command.emoji) = (Some("7".into()), Some("👍".into()));
+    command
+}
+
+#[test]
+fn commands_have_the_form_of_the_http_api() {
+    let nonce = nonce("key");
+    assert_eq!(nonce.len(), 25);
+    let base = json!({"nonce": nonce, "enforce_nonce": true, "allowed_mentions": {"parse": ["users"]}});
+    let with = |more: Value| {
+        let mut body = base.clone();
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body
+    };
+    let buttons = ChannelCommand { choices: vec!["Yes=y".into(), "No".into()], is_silent: true, ..command(ChannelAction::Send) };
+    let choices = vec!["a".to_owned(), "b".to_owned()];
+    for (found, expected) in [
+        (message(&command(ChannelAction::Send), "key"), with(json!({"content": "Hello"}))),
+        (message(&command(ChannelAction::Reply), "key"), with(json!({"content": "Hello", "message_reference": {"message_id": "7"}}))),
+        (
+            message(&buttons, "key"),
+            with(json!({"content": "Hello", "components": [{"type": 1, "components": [
+                {"type": 2, "style": 2, "label": "Yes", "custom_id": "0:y"}, {"type": 2, "style": 2, "label": "No", "custom_id": "1:No"}]}],
+                "flags": 4096})),
+        ),
+        (
+            message(&ChannelCommand { choices, ..command(ChannelAction::Poll) }, "key"),
+            with(json!({"poll": {"question": {"text": "Hello"}, "answers": [{"poll_media": {"text": "a"}}, {"poll_media": {"text": "b"}}],
+                "duration": 24, "allow_multiselect": false}})),
+        ),
+    ] {
+        assert_eq!(found, expected);
+    }
+    assert_eq!(path(&command(ChannelAction::Edit), "/x"), "/channels/100/messages/7/x");
+    assert_eq!(thread(&command(ChannelAction::Thread)), ("/channels/100/messages/7/threads".into(), json!({"name": "Hello"})));
+    let free = ChannelCommand { message_id: None, ..command(ChannelAction::Thread) };
+    assert_eq!(thread(&free), ("/channels/100/threads".into(), json!({"name": "Hello", "type": 11})));
+}
+
+#[test]
+fn answers_are_read_and_nonsense_is_unknown() {
+    let answer = |status: u16, body: &str| decode(&WireAnswer { status, retry_after: None, body: body.as_bytes().to_vec() });
+    assert_eq!(answer(200, r#"{"id":"42"}"#).unwrap()["id"], "42");
+    assert_eq!(answer(204, ""), Ok(Value::Null));
+    for (status, body, certainty, words) in [
+        (
+            429,
+            r#"{"message":"You are being rate limited.","retry_after":0.65,"global":false}"#,
+            Certainty::Later,
+            "Discord is asked too often",
+        ),
+        (404, r#"{"message":"Unknown Channel","code":10003}"#, Certainty::Refused, "Unknown Channel (HTTP 404)"),
+        (200, r#"{"id":5}"#, Certainty::Unknown, r#"the answer makes no sense: HTTP 200: {"id":5}"#),
+        (200, "<html>", Certainty::Unknown, "the answer makes no sense: HTTP 200: <html>"),
+        (502, "<html>", Certainty::Unknown, "HTTP 502: <html>"),
+    ] {
+        let failure = answer(status, body).unwrap_err();
+        assert_eq!((failure.certainty, failure.message.as_str()), (certainty, words));
+    }
+}
+
+#[test]
+fn new_messages_of_users_are_taken_once_and_old_ones_never() {
+    let list = json!([
+        {"id": "30", "author": {"id": "2", "bot": true}, "content": "me"},
+        {"id": "20", "author": {"id": "1", "username": "ann", "global_name": "Ann"}, "content": "hi"}, {"id": 4}, null
+    ]);
+    let mut cursors = incoming::Cursors::default();
+    assert_eq!(incoming::messages("100", &list, &mut cursors), []);
+    assert_eq!(cursors.to_string(), "100=30");
+    let mut cursors = incoming::Cursors::parse(Some("100=10 x 5=y"));
+    let message = IncomingMessage {
+        conversation: "100".into(),
+        thread: None,
+        is_group: true,
+        sender: IncomingSender { id: "1".into(), username: Some("ann".into()), name: Some("Ann".into()) },
+        id: "20".into(),
+        text: "hi".into(),
+        press: None,
+        doubt: None,
+    };
+    assert_eq!(incoming::messages("100", &list, &mut cursors), [message]);
+    assert_eq!(cursors.to_string(), "100=30");
+    // An empty channel begins at its beginning.
+    assert_eq!(incoming::messages("200", &json!([]), &mut cursors), []);
+    assert_eq!(cursors.after("200"), Some(0));
+}
+
+#[test]
+fn pressed_buttons_are_read_and_the_address_is_checked() {
+    assert_eq!(incoming::interaction(br#"{"type":1}"#), HookAnswer::accepted(r#"{"type":1}"#, vec![]));
+    let press =
+        br#"{"type":3,"id":"9","channel_id":"100","data":{"custom_id":"0:haft:t:allow"},"member":{"user":{"id":"1","username":"ann"}}}"#;
+    let message = IncomingMessage {
+        conversation: "100".into(),
+        thread: None,
+        is_group: true,
+        sender: IncomingSender { id: "1".into(), username: Some("ann".into()), name: None },
+        id: "9".into(),
+        text: String::new(),
+        press: Some(ButtonPress { value: "haft:t:allow".into(), acknowledge: None }),
+        doubt: None,
+    };
+    assert_eq!(incoming::interaction(press), HookAnswer::accepted(r#"{"type":6}"#, vec![message]));
+    assert_eq!(incoming::interaction(br#"{"type":3}"#), HookAnswer::accepted(r#"{"type":6}"#, vec![]));
+    assert_eq!(incoming::interaction(b"<html>").status, 400);
+    assert_eq!(incoming::interaction(br#"{"type":2}"#).status, 400);
+}

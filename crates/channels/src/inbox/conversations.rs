@@ -1,0 +1,158 @@
+//! One session and one task for each conversation: its messages are answered one after the other.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use haft_store::ConversationRecord;
+use serde_json::json;
+use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
+
+use super::{Inbox, InboxVerdict, is_owner, locked};
+use crate::driver::IncomingMessage;
+use crate::limits::{MOST_CONVERSATIONS, MOST_WAITING};
+use crate::texts::pieces;
+
+/// A conversation that nobody writes to has no task after this time.
+const IDLE: Duration = Duration::from_mins(5);
+/// Messages of one answer; the rest is on the page.
+const MOST_PIECES: usize = 10;
+
+impl Inbox {
+    /// Gives a message to the task of its conversation, which is started if there is none.
+    pub(super) fn enqueue(self: &Arc<Self>, channel: &str, message: IncomingMessage) -> InboxVerdict {
+        let key = conversation_key(channel, &message);
+        let mut workers = locked(&self.workers);
+        workers.retain(|_, queue| !queue.is_closed());
+        let message = match workers.get(&key).map(|queue| queue.try_send(message.clone())) {
+            Some(Ok(())) => return InboxVerdict::Taken,
+            Some(Err(TrySendError::Full(_))) => return InboxVerdict::Limited,
+            // The task ended at this moment.
+            Some(Err(TrySendError::Closed(_))) | None => message,
+        };
+        if workers.len() >= MOST_CONVERSATIONS || self.stop.is_cancelled() {
+            return InboxVerdict::Limited;
+        }
+        let (queue, messages) = mpsc::channel(MOST_WAITING);
+        // The queue is new: there is room.
+        queue.try_send(message).ok();
+        workers.insert(key, queue);
+        let (inbox, channel) = (Arc::clone(self), channel.to_owned());
+        tokio::spawn(async move { inbox.work(&channel, messages).await });
+        InboxVerdict::Taken
+    }
+
+    async fn work(&self, channel: &str, mut messages: mpsc::Receiver<IncomingMessage>) {
+        loop {
+            let next = tokio::select! {
+                biased;
+                () = self.stop.cancelled() => None,
+                message = messages.recv() => message,
+                () = tokio::time::sleep(IDLE) => None,
+            };
+            let Some(message) = next else { break };
+            self.respond(channel, &message).await;
+        }
+        messages.close();
+    }
+
+    /// Runs the turn of a message, and sends its answer.
+    async fn respond(&self, channel: &str, message: &IncomingMessage) {
+        let begun = SystemTime::now();
+        let turn = async {
+            let session = self.session(channel, message).await?;
+            let answer = self.host.turn(&session, message.text.clone()).await?;
+            Ok::<_, String>((session, answer))
+        };
+        let (session, answer) = match turn.await {
+            Ok((session, answer)) => (Some(session), answer),
+            // The sender is told that it failed; why is for the owner, who sees it on the page.
+            Err(_) => (None, "This message could not be answered. The owner of this Haft can see why.".to_owned()),
+        };
+        if let Some(session) = &session
+            && self.was_said(channel, message, session, &answer, begun).await
+        {
+            return;
+        }
+        let longest = self
+            .service
+            .find(channel)
+            .and_then(|channel| channel.driver.as_ref().ok())
+            .map_or(1_000, |driver| driver.capabilities().longest);
+        for (number, piece) in pieces(&answer, longest).into_iter().take(MOST_PIECES).enumerate() {
+            let key = format!("answer-{}-{number}", key_of(&message.id));
+            self.reply(channel, message, &piece, Some(key)).await.ok();
+        }
+    }
+
+    /// Whether the model has sent the same text to this conversation with the tool `message` already.
+    async fn was_said(&self, channel: &str, message: &IncomingMessage, session: &str, answer: &str, since: SystemTime) -> bool {
+        let Ok(store) = self.service.store() else { return false };
+        let Ok(sent) = store.outgoing(Some(channel), 20, SystemTime::now()).await else { return false };
+        let excerpt = haft_text::truncate::ellipsize(answer.trim(), 200).into_owned();
+        sent.iter().any(|record| {
+            let intent = &record.intent;
+            intent.created >= since
+                && intent.recipient == message.conversation
+                && intent.origin.as_ref().is_some_and(|(origin, _)| origin == session)
+                && intent.excerpt.trim() == excerpt
+        })
+    }
+
+    /// The session of a conversation, which knows the sender of the newest message.
+    async fn session(&self, channel: &str, message: &IncomingMessage) -> Result<String, String> {
+        let failed = |error: haft_store::StoreError| error.to_string();
+        let (store, conversation) = (self.service.store()?, conversation_name(message));
+        let configured = self.service.find(channel).ok_or("the channel is gone")?;
+        let known = store.conversation(channel, &conversation).await.map_err(failed)?;
+        let (is_owner, sender) = (is_owner(configured, &message.sender), json!(message.sender).to_string());
+        let session = match &known {
+            Some(known) => known.session.clone(),
+            None => self.host.begin(configured.settings.agent.as_deref(), &title(channel, message)).await?,
+        };
+        let is_another = known.as_ref().is_some_and(|known| known.sender != sender || known.is_owner != is_owner);
+        let record = ConversationRecord {
+            channel: channel.to_owned(),
+            conversation,
+            session: session.clone(),
+            sender,
+            is_owner,
+            updated: SystemTime::now(),
+        };
+        store.put_conversation(record).await.map_err(failed)?;
+        if is_another {
+            self.host.change_sender(&session).await;
+        }
+        Ok(session)
+    }
+}
+
+fn conversation_key(channel: &str, message: &IncomingMessage) -> String {
+    format!("{channel}\n{}", conversation_name(message))
+}
+
+/// The name of a conversation. A group says so: the policy has a step for it.
+pub(super) fn conversation_name(message: &IncomingMessage) -> String {
+    let kind = if message.is_group { "group" } else { "direct" };
+    match &message.thread {
+        Some(thread) => format!("{kind}:{}/{thread}", message.conversation),
+        None => format!("{kind}:{}", message.conversation),
+    }
+}
+
+/// The channel as the policy knows it: `telegram`, or `telegram:-100` for one group of it.
+pub fn policy_channel(record: &ConversationRecord) -> String {
+    let room = record.conversation.strip_prefix("group:").map(|rest| rest.split_once('/').map_or(rest, |(room, _)| room));
+    room.map_or_else(|| record.channel.clone(), |room| format!("{}:{room}", record.channel))
+}
+
+fn title(channel: &str, message: &IncomingMessage) -> String {
+    let sender = message.sender.username.as_deref().or(message.sender.name.as_deref()).unwrap_or(&message.sender.id);
+    let sender = haft_text::display::shorten(sender, 40);
+    if message.is_group { format!("{channel}: {}", message.conversation) } else { format!("{channel}: {sender}") }
+}
+
+/// Ids of messages have marks that keys of services may not have.
+fn key_of(id: &str) -> String {
+    crate::signature::sha256(id.as_bytes())[..24].to_owned()
+}

@@ -1,0 +1,54 @@
+//! Messages that come in with `/sync`.
+
+use serde_json::Value;
+
+use super::CLIENT;
+use crate::driver::{IncomingMessage, IncomingSender, PolledMessages};
+use crate::wire::encoded;
+
+/// Nothing but messages: no presence, no account data, no members.
+const FILTER: &str = r#"{"presence":{"types":[]},"account_data":{"types":[]},"room":{"ephemeral":{"types":[]},"account_data":{"types":[]},"state":{"types":[]},"timeline":{"types":["m.room.message"],"limit":50}}}"#;
+
+pub(super) fn path(cursor: Option<&str>) -> String {
+    let (since, timeout) = match cursor {
+        Some(cursor) => (format!("&since={}", encoded(cursor)), 25_000),
+        None => (String::new(), 0),
+    };
+    format!("{CLIENT}/sync?timeout={timeout}&filter={}{since}", encoded(FILTER))
+}
+
+/// The messages of others. The first answer only says where to begin.
+pub(super) fn decode(body: &Value, is_first: bool, own: Option<&str>) -> Option<PolledMessages> {
+    let cursor = Some(body["next_batch"].as_str()?.to_owned());
+    if is_first {
+        return Some(PolledMessages { messages: Vec::new(), cursor });
+    }
+    let rooms = body["rooms"]["join"].as_object().into_iter().flatten();
+    let messages = rooms.flat_map(|(room, state)| {
+        let members = state["summary"]["m.joined_member_count"].as_u64();
+        let events = state["timeline"]["events"].as_array().into_iter().flatten();
+        events.filter_map(move |event| message(room, event, members, own))
+    });
+    Some(PolledMessages { messages: messages.collect(), cursor })
+}
+
+fn message(room: &str, event: &Value, members: Option<u64>, own: Option<&str>) -> Option<IncomingMessage> {
+    let (content, sender) = (&event["content"], event["sender"].as_str()?);
+    let is_text = event["type"] == "m.room.message" && content["msgtype"] == "m.text";
+    let is_edit = content["m.relates_to"]["rel_type"] == "m.replace";
+    if !is_text || is_edit || own == Some(sender) {
+        return None;
+    }
+    let thread = content["m.relates_to"]["event_id"].as_str().filter(|_| content["m.relates_to"]["rel_type"] == "m.thread");
+    Some(IncomingMessage {
+        conversation: room.to_owned(),
+        thread: thread.map(str::to_owned),
+        // Unknown counts as a group: that is stricter.
+        is_group: members != Some(2),
+        sender: IncomingSender { id: sender.to_owned(), username: None, name: None },
+        id: event["event_id"].as_str()?.to_owned(),
+        text: content["body"].as_str().filter(|text| !text.is_empty())?.to_owned(),
+        press: None,
+        doubt: None,
+    })
+}

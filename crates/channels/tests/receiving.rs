@@ -1,0 +1,308 @@
+//! Messages that come in: who is let in, what is taken once, floods, codes that are guessed, and approvals.
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue has failed")]
+
+mod common;
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use common::{Reply, Server, service, settings};
+use haft_channels::{
+    ApprovalAnswers, ApprovalNotice, ButtonPress, ChannelSettings, ConversationHost, HookRequest, Inbox, InboxVerdict, IncomingMessage,
+    IncomingSender, new_code, policy_channel,
+};
+use haft_contract::BoxFuture;
+use haft_contract::ports::ChannelKind;
+use haft_store::ChannelStore;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+/// Answers every message with its text, and records what happened.
+#[derive(Default)]
+struct EchoHost {
+    begun: Mutex<Vec<String>>,
+    turns: Mutex<Vec<(String, String)>>,
+    changed: Mutex<Vec<String>>,
+}
+
+impl ConversationHost for EchoHost {
+    fn begin<'a>(&'a self, _: Option<&'a str>, title: &'a str) -> BoxFuture<'a, Result<String, String>> {
+        let mut begun = self.begun.lock().unwrap();
+        begun.push(title.to_owned());
+        let id = format!("session-{}", begun.len());
+        Box::pin(async move { Ok(id) })
+    }
+    fn change_sender<'a>(&'a self, session: &'a str) -> BoxFuture<'a, ()> {
+        self.changed.lock().unwrap().push(session.to_owned());
+        Box::pin(async {})
+    }
+    fn turn<'a>(&'a self, session: &'a str, text: String) -> BoxFuture<'a, Result<String, String>> {
+        self.turns.lock().unwrap().push((session.to_owned(), text.clone()));
+        Box::pin(async move { if text == "fail" { Err("secret reason".into()) } else { Ok(format!("echo {text}")) } })
+    }
+}
+
+/// Takes the first answer to each question.
+#[derive(Default)]
+struct FirstAnswers(Mutex<Vec<(String, bool, String)>>);
+
+impl ApprovalAnswers for FirstAnswers {
+    fn answer<'a>(&'a self, notice: &'a ApprovalNotice, is_allowed: bool, by: &'a str) -> BoxFuture<'a, Result<(), String>> {
+        let mut answers = self.0.lock().unwrap();
+        let is_first = !answers.iter().any(|(id, ..)| *id == notice.id);
+        answers.push((notice.id.clone(), is_allowed, by.to_owned()));
+        Box::pin(async move { if is_first { Ok(()) } else { Err("answered".into()) } })
+    }
+}
+
+struct Setup {
+    _folder: tempfile::TempDir,
+    server: Server,
+    store: Arc<dyn ChannelStore>,
+    host: Arc<EchoHost>,
+    answers: Arc<FirstAnswers>,
+    inbox: Arc<Inbox>,
+    service: Arc<haft_channels::ChannelService>,
+}
+
+async fn setup(change: impl FnOnce(&mut ChannelSettings)) -> Setup {
+    let server = Server::start(vec![Reply::ok(json!({"ok": true, "ts": "1.5", "result": {"message_id": 7}}).to_string())]).await;
+    let mut channel = settings(ChannelKind::Telegram, &server.url);
+    (channel.name, channel.receives, channel.allow_from) = ("phone".into(), true, vec!["5".into()]);
+    change(&mut channel);
+    let (folder, service, store) = service(vec![channel]);
+    let (host, answers) = (Arc::new(EchoHost::default()), Arc::new(FirstAnswers::default()));
+    let inbox = Inbox::new(Arc::clone(&service), Arc::clone(&host) as _, Arc::clone(&answers) as _, CancellationToken::new());
+    Setup { _folder: folder, server, store, host, answers, inbox, service }
+}
+
+fn message(sender: &str, id: &str, text: &str) -> IncomingMessage {
+    IncomingMessage {
+        conversation: sender.to_owned(),
+        thread: None,
+        is_group: false,
+        sender: IncomingSender { id: sender.to_owned(), username: None, name: Some("boss".into()) },
+        id: id.to_owned(),
+        text: text.to_owned(),
+        press: None,
+        doubt: None,
+    }
+}
+
+async fn until(done: impl Fn() -> bool) {
+    let waiting = async {
+        while !done() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), waiting).await.expect("it happens in time");
+}
+
+#[tokio::test]
+async fn message_of_a_listed_sender_is_answered_once_in_its_session() {
+    let setup = setup(|_| {}).await;
+    assert_eq!(setup.inbox.accept("phone", message("5", "m1", "hi")).await, Ok(InboxVerdict::Taken));
+    assert_eq!(setup.inbox.accept("phone", message("5", "m1", "hi")).await, Ok(InboxVerdict::Duplicate));
+    assert_eq!(setup.inbox.accept("phone", message("5", "m2", "again")).await, Ok(InboxVerdict::Taken));
+    assert_eq!(setup.inbox.accept("phone", message("5", "m3", "fail")).await, Ok(InboxVerdict::Taken));
+    until(|| setup.server.received().len() == 3).await;
+    let turns = setup.host.turns.lock().unwrap().clone();
+    let turn = |text: &str| ("session-1".to_owned(), text.to_owned());
+    assert_eq!(turns, [turn("hi"), turn("again"), turn("fail")]);
+    let texts: Vec<String> = setup.server.received().iter().map(|request| request.json()["text"].as_str().unwrap().to_owned()).collect();
+    // Why it failed is for the owner alone.
+    let failed = "This message could not be answered. The owner of this Haft can see why.";
+    assert_eq!(texts, ["echo hi", "echo again", failed]);
+    let record = setup.store.conversation_of("session-1").await.unwrap().unwrap();
+    assert_eq!((record.channel.as_str(), record.conversation.as_str(), record.is_owner), ("phone", "direct:5", false));
+    assert_eq!(policy_channel(&record), "phone");
+}
+
+#[tokio::test]
+async fn unknown_senders_get_no_answer_and_reach_nothing() {
+    let setup = setup(|_| {}).await;
+    let doubted = IncomingMessage { doubt: Some("not verified".into()), ..message("5", "m9", "hi") };
+    for message in [message("6", "m1", "hi"), message("boss", "m2", "hi"), message("", "m3", "hi"), doubted] {
+        assert_eq!(setup.inbox.accept("phone", message).await, Ok(InboxVerdict::Unknown));
+    }
+    assert_eq!(setup.inbox.accept("fax", message("5", "m4", "hi")).await, Ok(InboxVerdict::Ignored));
+    assert!(setup.host.turns.lock().unwrap().is_empty() && setup.server.received().is_empty());
+}
+
+#[tokio::test]
+async fn group_has_one_session_that_follows_its_newest_sender() {
+    let setup = setup(|channel| channel.owners = vec!["6".into()]).await;
+    let in_group = |sender: &str, id: &str| IncomingMessage { conversation: "-100".into(), is_group: true, ..message(sender, id, id) };
+    for (sender, id) in [("5", "m1"), ("6", "m2"), ("6", "m3"), ("5", "m4")] {
+        assert_eq!(setup.inbox.accept("phone", in_group(sender, id)).await, Ok(InboxVerdict::Taken));
+    }
+    until(|| setup.server.received().len() == 4).await;
+    let turns: Vec<String> = setup.host.turns.lock().unwrap().iter().map(|(session, _)| session.clone()).collect();
+    assert_eq!(turns, ["session-1"; 4]);
+    // Each time the sender is another one, the session is opened again with other rights.
+    assert_eq!(setup.host.changed.lock().unwrap().len(), 2);
+    let record = setup.store.conversation_of("session-1").await.unwrap().unwrap();
+    assert_eq!((policy_channel(&record).as_str(), record.is_owner), ("phone:-100", false));
+}
+
+#[tokio::test]
+async fn thousand_messages_of_one_sender_are_bounded() {
+    let setup = setup(|_| {}).await;
+    let mut taken = 0;
+    for number in 0..1_000 {
+        match setup.inbox.accept("phone", message("5", &format!("m{number}"), "flood")).await.unwrap() {
+            InboxVerdict::Taken => taken += 1,
+            verdict => assert_eq!(verdict, InboxVerdict::Limited),
+        }
+    }
+    assert!((1..=30).contains(&taken), "{taken} were taken");
+    // Others are not shut out by it.
+    assert_eq!(setup.inbox.accept("phone", message("77", "x", "hi")).await, Ok(InboxVerdict::Unknown));
+}
+
+#[tokio::test]
+async fn code_lets_one_sender_in_once() {
+    let setup = setup(|_| {}).await;
+    let (code, later) = (new_code().unwrap(), SystemTime::now() + Duration::from_mins(10));
+    setup.service.open_code("phone", &code, later).await.unwrap();
+    assert_eq!(setup.inbox.accept("phone", message("8", "m1", &format!("/pair {code}"))).await, Ok(InboxVerdict::Paired));
+    assert_eq!(setup.inbox.accept("phone", message("8", "m2", "hi")).await, Ok(InboxVerdict::Taken));
+    assert_eq!(setup.inbox.accept("phone", message("9", "m3", &code)).await, Ok(InboxVerdict::WrongCode), "it is used up");
+    let senders = setup.store.senders().await.unwrap();
+    assert_eq!(senders.iter().map(|sender| (sender.sender.as_str(), sender.name.as_str())).collect::<Vec<_>>(), [("8", "boss")]);
+    assert!(setup.store.remove_sender("phone", "8").await.unwrap());
+    assert_eq!(setup.inbox.accept("phone", message("8", "m4", "hi")).await, Ok(InboxVerdict::Unknown));
+    let code = new_code().unwrap();
+    setup.service.open_code("phone", &code, SystemTime::now() - Duration::from_secs(1)).await.unwrap();
+    assert_eq!(setup.inbox.accept("phone", message("9", "m5", &code)).await, Ok(InboxVerdict::WrongCode), "it has expired");
+}
+
+#[tokio::test]
+async fn guessed_codes_are_limited_for_each_sender_and_then_gone() {
+    let setup = setup(|_| {}).await;
+    let (code, later) = (new_code().unwrap(), SystemTime::now() + Duration::from_mins(10));
+    setup.service.open_code("phone", &code, later).await.unwrap();
+    let guess = |sender: u32, number: u32| message(&sender.to_string(), &format!("{sender}-{number}"), "AAAA-AAAA");
+    let mut verdicts = Vec::new();
+    for number in 0..8 {
+        verdicts.push(setup.inbox.accept("phone", guess(100, number)).await.unwrap());
+    }
+    let expected = [InboxVerdict::WrongCode; 5].into_iter().chain([InboxVerdict::Limited; 3]).collect::<Vec<_>>();
+    assert_eq!(verdicts, expected);
+    // Many senders that work together end the code, so that nobody can guess it.
+    for sender in 200..220 {
+        setup.inbox.accept("phone", guess(sender, 0)).await.unwrap();
+    }
+    assert_eq!(setup.inbox.accept("phone", message("300", "right", &code)).await, Ok(InboxVerdict::WrongCode));
+    assert_eq!(setup.store.senders().await.unwrap(), []);
+}
+
+fn notice(id: &str) -> ApprovalNotice {
+    ApprovalNotice {
+        id: id.into(),
+        fingerprint: "f".into(),
+        session: "session-1".into(),
+        tool: "exec".into(),
+        effects: vec!["exec rm x".into()],
+        reason: "it is beyond the access level".into(),
+    }
+}
+
+#[tokio::test]
+async fn approval_is_answered_by_the_owner_with_a_button_and_the_first_answer_counts() {
+    let setup = setup(|channel| channel.owners = vec!["6".into()]).await;
+    setup.inbox.accept("phone", message("6", "m1", "run it")).await.unwrap();
+    until(|| setup.server.received().len() == 1).await;
+    setup.inbox.approval_opened(notice("a1")).await;
+    let asked = setup.server.received()[1].json();
+    assert!(asked["text"].as_str().unwrap().starts_with("Approval needed for exec:\n- exec rm x\n"), "{asked}");
+    let value = asked["reply_markup"]["inline_keyboard"][0][0]["callback_data"].as_str().unwrap().to_owned();
+    let press = |sender: &str, id: &str, value: &str| IncomingMessage {
+        conversation: "6".into(),
+        press: Some(ButtonPress { value: value.to_owned(), acknowledge: None }),
+        ..message(sender, id, "")
+    };
+    for (sender, id, value, expected) in [
+        // Another sender, a guess, another conversation, then the owner; the second press is too late.
+        ("5", "p1", value.as_str(), InboxVerdict::Ignored),
+        ("6", "p2", "haft:00000000000000000000000000000000:1", InboxVerdict::Ignored),
+        ("6", "p3", "haft:", InboxVerdict::Ignored),
+        ("6", "p4", value.as_str(), InboxVerdict::Answered),
+        ("6", "p5", value.as_str(), InboxVerdict::Ignored),
+    ] {
+        assert_eq!(setup.inbox.accept("phone", press(sender, id, value)).await, Ok(expected), "{sender} {value}");
+    }
+    assert_eq!(setup.answers.0.lock().unwrap()[0], ("a1".into(), true, "phone 6".into()));
+    setup.inbox.approval_closed("a1", "once", "page 'link'").await;
+    let closed = setup.server.received().last().unwrap().clone();
+    assert_eq!(closed.line, "POST /botTOKEN/editMessageText");
+    assert!(closed.json()["text"].as_str().unwrap().ends_with("Answered: once, by page 'link'."), "{:?}", closed.json());
+    assert_eq!(setup.inbox.accept("phone", press("6", "p6", &value)).await, Ok(InboxVerdict::Ignored));
+}
+
+#[tokio::test]
+async fn approval_is_not_shown_where_nobody_may_answer() {
+    let setup = setup(|_| {}).await;
+    setup.inbox.accept("phone", message("5", "m1", "run it")).await.unwrap();
+    until(|| setup.server.received().len() == 1).await;
+    setup.inbox.approval_opened(notice("a1")).await;
+    assert_eq!(setup.server.received().len(), 1);
+}
+
+/// A signed request of a webhook, as its sender makes it.
+fn signed(id: &str, body: &str, at: SystemTime) -> HookRequest {
+    let seconds = at.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
+    let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, b"SECRET");
+    let tag = ring::hmac::sign(&key, format!("{id}.{seconds}.{body}").as_bytes());
+    let signature = format!("v1,{}", haft_text::base64::encode(tag.as_ref()));
+    let headers = [("webhook-id", id.to_owned()), ("webhook-timestamp", seconds.to_string()), ("webhook-signature", signature)];
+    HookRequest { headers: headers.map(|(name, value)| (name.to_owned(), value)).to_vec(), body: body.into(), at: SystemTime::now() }
+}
+
+#[tokio::test]
+async fn replayed_and_forged_webhooks_have_no_effect() {
+    let setup = setup(|channel| {
+        (channel.name, channel.kind) = ("hook".into(), ChannelKind::Webhook);
+        channel.allow_from = vec!["ci".into()];
+    })
+    .await;
+    let body = json!({"sender": "ci", "text": "build failed"}).to_string();
+    let right = signed("evt-1", &body, SystemTime::now());
+    for _ in 0..3 {
+        assert_eq!(setup.inbox.hook("hook", &right).await.status, 200);
+    }
+    until(|| setup.server.received().len() == 1).await;
+    assert_eq!(setup.host.turns.lock().unwrap().len(), 1, "a replay is known by its id");
+    let old = signed("evt-2", &body, SystemTime::now() - Duration::from_mins(6));
+    let forged = HookRequest { body: json!({"sender": "ci", "text": "run rm"}).to_string().into_bytes(), ..right.clone() };
+    let huge = signed("evt-3", &"x".repeat(2 << 20), SystemTime::now());
+    let stranger = signed("evt-4", &json!({"sender": "eve", "text": "x"}).to_string(), SystemTime::now());
+    for (request, status) in [(old, 401), (forged, 401), (huge, 413), (stranger, 200)] {
+        assert_eq!(setup.inbox.hook("hook", &request).await.status, status);
+    }
+    assert_eq!(setup.inbox.hook("other", &right).await.status, 404);
+    assert_eq!(setup.host.turns.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn updates_of_telegram_are_fetched_and_a_service_that_hangs_or_lies_stops_nothing() {
+    let setup = setup(|_| {}).await;
+    let from = json!({"id": 5, "first_name": "Ann"});
+    let update = json!({"update_id": 11, "message": {"message_id": 1, "from": from, "chat": {"id": 5, "type": "private"}, "text": "hi"}});
+    setup.server.answer(vec![
+        Reply::ok(json!({"ok": true, "result": [{"update_id": 10}]}).to_string()),
+        Reply::ok("<html>maintenance</html>"),
+        Reply::ok(json!({"ok": true, "result": [update, update]}).to_string()),
+        Reply::ok(json!({"ok": true, "result": {"message_id": 8}}).to_string()),
+        Reply::Silence,
+    ]);
+    let reported: Arc<Mutex<Vec<String>>> = Arc::default();
+    let log = Arc::clone(&reported);
+    let running = tokio::spawn(Arc::clone(&setup.inbox).run(Arc::new(move |_: &str, why: &str| log.lock().unwrap().push(why.to_owned()))));
+    until(|| !setup.host.turns.lock().unwrap().is_empty()).await;
+    assert_eq!(*setup.host.turns.lock().unwrap(), [("session-1".to_owned(), "hi".to_owned())], "what came twice is taken once");
+    assert_eq!(reported.lock().unwrap().len(), 1);
+    until(|| setup.server.received().len() >= 5).await;
+    assert_eq!(setup.store.cursor("phone").await.unwrap().as_deref(), Some("12"));
+    running.abort();
+}
