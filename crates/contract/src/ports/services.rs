@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    MemoryIndex, OutputSink, SessionDirectory, SettingsAccess, SkillLibrary, SmallModel, SubAgents, TodoStore, ToolIndex, UserMessages,
+    Automation, GatewayControl, MemoryIndex, OutputSink, SessionDirectory, SettingsAccess, SkillLibrary, SmallModel, SubAgents, TodoStore, ToolIndex, UserMessages,
     UserQuestions, WakeSource,
 };
 
@@ -36,6 +36,10 @@ pub struct Services {
     pub skills: Option<Arc<dyn SkillLibrary>>,
     /// The memory of the workspace.
     pub memory: Option<Arc<dyn MemoryIndex>>,
+    /// Scheduled jobs.
+    pub automation: Option<Arc<dyn Automation>>,
+    /// The server that the conversation runs in.
+    pub gateway: Option<Arc<dyn GatewayControl>>,
 }
 
 impl Services {
@@ -54,6 +58,8 @@ impl Services {
             sessions: None,
             skills: None,
             memory: None,
+            automation: None,
+            gateway: None,
         }
     }
 }

@@ -22,6 +22,7 @@
 //!   and resolves after that commit; what fails is not tried again behind its caller's back. So reads of sessions need no
 //!   flush, and work when nothing can be written.
 
+mod automation;
 mod claims;
 mod database;
 mod failure;
@@ -54,6 +55,7 @@ use std::time::Duration;
 use haft_contract::BoxFuture;
 use rusqlite::Connection;
 
+pub use self::automation::SqliteAutomation;
 use self::database::Database;
 use self::item::StoreChange;
 pub use self::jobs::SqliteJobs;
@@ -123,6 +125,11 @@ impl SqliteCallLog {
     /// The jobs in the same database.
     pub fn jobs(&self) -> SqliteJobs {
         SqliteJobs::new(Arc::clone(&self.database))
+    }
+
+    /// The scheduled jobs in the same database.
+    pub fn automation(&self) -> SqliteAutomation {
+        SqliteAutomation::new(Arc::clone(&self.database))
     }
 
     async fn written(&self, change: StoreChange) -> Result<(), StoreError> {

@@ -9,7 +9,20 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OpenFlags, Row, ToSql, params_from_iter};
 
 /// The tables that are recovered, each after those that it refers to. Claims and running calls are those of processes that ended.
-const TABLES: [&str; 9] = ["calls", "pre_images", "sessions", "messages", "messages_replaced", "usage", "jobs", "sub_agents", "todo_lists"];
+const TABLES: [&str; 12] = [
+    "calls",
+    "pre_images",
+    "sessions",
+    "messages",
+    "messages_replaced",
+    "usage",
+    "jobs",
+    "sub_agents",
+    "todo_lists",
+    "automation_jobs",
+    "automation_runs",
+    "automation_notices",
+];
 
 /// How many rows of a table were recovered, and how many are known to be lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

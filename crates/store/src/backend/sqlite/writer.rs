@@ -14,7 +14,7 @@ use super::failure::is_own;
 use super::item::{ChangeAnswer, QueueItem, StoreChange};
 use super::owners::Owners;
 use super::queue::WriteQueue;
-use super::{jobs, rows, running, session_change};
+use super::{automation, jobs, rows, running, session_change};
 use crate::{CallRecord, StoreError};
 
 /// Writes until the queue is closed and empty.
@@ -72,6 +72,7 @@ fn apply(connection: &Connection, change: &StoreChange, owners: &Owners) -> rusq
     let result = match change {
         StoreChange::Session(change) => return session_change::apply(connection, change, owners),
         StoreChange::Job(change) => return jobs::apply(connection, change),
+        StoreChange::Automation(write) => return automation::apply(connection, write, owners),
         StoreChange::Record(record) => put_call(connection, record, owners).map(|()| true),
         StoreChange::TakeInterrupted { record, ended } => {
             return running::take(connection, owners, record, ended).map(|taken| Ok(u64::from(taken)));
