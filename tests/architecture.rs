@@ -19,6 +19,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("shell", &["programs", "text"]),
     ("sandbox", &["contract", "text"]),
     ("store", &["contract"]),
+    ("cron", &["contract", "store", "text"]),
     ("memory", &["contract", "patch", "store", "text"]),
     ("policy", &["contract", "pattern", "programs", "text"]),
     ("engine", &["contract", "policy", "redact", "store", "text"]),
@@ -38,8 +39,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "agent", "builtin", "config", "contract", "engine", "gateway", "host", "jobs", "mcp", "memory", "patch", "pattern", "plugins",
-            "policy", "prompts", "provider", "redact", "sandbox", "store", "text", "tui",
+            "agent", "builtin", "config", "contract", "cron", "engine", "gateway", "host", "jobs", "mcp", "memory", "patch", "pattern",
+            "plugins", "policy", "prompts", "provider", "redact", "sandbox", "store", "text", "tui",
         ],
     ),
     ("haft", &["builtin", "compat", "contract", "engine", "host", "jobs", "macros", "policy", "sandbox", "store"]),

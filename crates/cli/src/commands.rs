@@ -6,6 +6,7 @@ mod call;
 mod chat;
 mod completions;
 mod config;
+mod cron;
 mod demo;
 mod doctor;
 mod explain;
@@ -51,6 +52,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         CliCommand::Skills { command } => skills::run(&common, &command, &output()),
         CliCommand::Plugins { command } => plugins::run(&common, &command, &output()),
         CliCommand::Mcp(request) => mcp::run(&common, &request, &output()),
+        CliCommand::Cron { command } => cron::run(&common, &command, &output()),
         CliCommand::Memory { command } => memory::run(&common, &command, &output()),
         CliCommand::Models(request) => models::run(&common, request, &output()),
         CliCommand::History(request) => history::run(request, &output()),

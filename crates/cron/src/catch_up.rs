@@ -57,9 +57,10 @@ fn newest_runs(schedule: &JobSchedule, due: SystemTime, last: SystemTime) -> Vec
 fn skipped_text(schedule: &JobSchedule, missed: MissedRuns, from: SystemTime, until: SystemTime) -> String {
     let zone = TimeZone::get(schedule.zone()).unwrap_or(TimeZone::UTC);
     let is_one = next_after(schedule, from).is_none_or(|next| next > until) || from == until;
-    let times = match is_one {
-        true => format!("the run of {} was missed", show_moment(from, &zone)),
-        false => format!("runs from {} to {} were missed", show_moment(from, &zone), show_moment(until, &zone)),
+    let times = if is_one {
+        format!("the run of {} was missed", show_moment(from, &zone))
+    } else {
+        format!("runs from {} to {} were missed", show_moment(from, &zone), show_moment(until, &zone))
     };
     let rule = match missed {
         MissedRuns::All => format!("only the newest {MOST_CAUGHT_UP} are caught up with"),

@@ -62,7 +62,7 @@ impl Scheduler {
         let told = notices.clone();
         let change = AutomationChange { runs: vec![run], notices, ..AutomationChange::default() };
         self.store().commit(self.workspace(), change).await?;
-        self.tell(&told).await;
+        self.tell(&told);
         Ok(())
     }
 }

@@ -73,7 +73,9 @@ mod tests {
 
     #[test]
     fn what_is_no_duration_is_refused() {
-        for text in ["", "  ", "5", "m5x", "-5m", "5 parsecs", "99999999999999999999s", "18446744073709551615w", "five minutes", "1.5h", "5m;rm"] {
+        for text in
+            ["", "  ", "5", "m5x", "-5m", "5 parsecs", "99999999999999999999s", "18446744073709551615w", "five minutes", "1.5h", "5m;rm"]
+        {
             assert!(parse_duration(text).unwrap_err().contains("is not a duration"), "{text}");
         }
     }

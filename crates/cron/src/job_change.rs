@@ -53,7 +53,7 @@ pub(crate) fn new_job(draft: JobDraft, origin: &JobOrigin<'_>, zone: &str, now: 
         version: 0,
     };
     let is_silent = draft.delivery.is_none();
-    apply(&mut job, draft)?;
+    apply(&mut job, draft);
     // The answer is in the conversation already.
     if is_silent && job.target == JobTarget::Main {
         job.delivery.mode = DeliveryMode::None;
@@ -71,7 +71,7 @@ pub(crate) fn changed_job(job: &ScheduledJob, mut draft: JobDraft, now: SystemTi
         job.schedule = in_zone(job.schedule, &zone, now)?;
     }
     let was_enabled = job.enabled;
-    apply(&mut job, draft)?;
+    apply(&mut job, draft);
     if job.enabled && !was_enabled {
         (job.failures, job.noticed, job.disabled_because) = (0, None, None);
     }
@@ -95,9 +95,24 @@ fn in_zone(schedule: JobSchedule, zone: &str, now: SystemTime) -> Result<JobSche
     Ok(changed)
 }
 
-fn apply(job: &mut ScheduledJob, draft: JobDraft) -> Result<(), String> {
-    let JobDraft { name, task, target, session, agent, model, timeout, delivery, channel, to, missed, overlap, enabled, delete_after_run, .. } =
-        draft;
+fn apply(job: &mut ScheduledJob, draft: JobDraft) {
+    let JobDraft {
+        name,
+        task,
+        target,
+        session,
+        agent,
+        model,
+        timeout,
+        delivery,
+        channel,
+        to,
+        missed,
+        overlap,
+        enabled,
+        delete_after_run,
+        ..
+    } = draft;
     set(&mut job.name, name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()));
     set(&mut job.task, task);
     set(&mut job.target, target);
@@ -118,7 +133,6 @@ fn apply(job: &mut ScheduledJob, draft: JobDraft) -> Result<(), String> {
             *field = Some(value.trim().to_owned()).filter(|value| !value.is_empty());
         }
     }
-    Ok(())
 }
 
 fn set<T>(field: &mut T, value: Option<T>) {

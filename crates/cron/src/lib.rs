@@ -9,27 +9,29 @@
 //! - A delivery is noted before it is sent. One that was cut off is `unknown`, and is not sent again.
 #![warn(missing_docs)]
 
-mod run_effects;
 mod catch_up;
+mod claims;
 mod delivery;
 mod duration;
+mod job_change;
 mod moment;
+mod new_runs;
 mod occurrences;
 mod ports;
 mod recovery;
+mod run_effects;
 mod schedule;
 mod scheduler;
 mod service;
-mod job_change;
 mod words;
 
-pub use run_effects::{BACK_OFF, DISABLE_AFTER, NOTICE_PAUSE};
 pub use catch_up::{GRACE, MOST_CAUGHT_UP};
 pub use delivery::DELIVERY_PAUSES;
 pub use duration::{duration_words, parse_duration};
 pub use moment::{parse_moment, show_moment};
 pub use occurrences::{latest, next_after, next_three};
 pub use ports::{JobExecutor, RunOutcome, WebhookSender};
+pub use run_effects::{BACK_OFF, DISABLE_AFTER, NOTICE_PAUSE};
 pub use schedule::{SHORTEST_PAUSE, parse_schedule, zone_named};
 pub use scheduler::{MOST_ATTEMPTS, Scheduler, SchedulerParts};
 pub use service::{CronService, ServiceParts};

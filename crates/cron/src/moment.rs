@@ -11,7 +11,8 @@ use crate::duration::parse_duration;
 /// Reads a moment: ISO 8601 with or without a zone, `09:30`, `tomorrow 9:00`, or a duration from now.
 pub fn parse_moment(text: &str, zone: &TimeZone, now: SystemTime) -> Result<SystemTime, String> {
     let trimmed = text.trim();
-    let read = exact(trimmed).or_else(|| local(trimmed, zone)).or_else(|| clock_time(trimmed, zone, now)).or_else(|| relative(trimmed, now));
+    let read =
+        exact(trimmed).or_else(|| local(trimmed, zone)).or_else(|| clock_time(trimmed, zone, now)).or_else(|| relative(trimmed, now));
     read.ok_or_else(|| {
         format!(
             "'{text}' is not a time; write one such as '2026-12-24T18:00' (in {}), '2026-12-24T18:00:00Z', '18:00', 'tomorrow 9:00' or '20m'",
@@ -135,7 +136,8 @@ mod tests {
 
     #[test]
     fn what_is_no_moment_is_refused_with_examples() {
-        for text in ["", "soon", "25:00", "13pm", "2026-13-01T00:00", "2026-02-30T10:00", "tomorrow", "9", "99999999999999d", "2026-12-24"] {
+        for text in ["", "soon", "25:00", "13pm", "2026-13-01T00:00", "2026-02-30T10:00", "tomorrow", "9", "99999999999999d", "2026-12-24"]
+        {
             let error = parse_moment(text, &berlin(), now()).unwrap_err();
             assert!(error.contains("Europe/Berlin") && error.contains("tomorrow 9:00"), "{text}: {error}");
         }

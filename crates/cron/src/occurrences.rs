@@ -81,28 +81,32 @@ mod tests {
     fn nights_with_a_changed_clock_have_each_run_once() {
         for (expression, zone, from, expected) in [
             // Spring: 02:00 becomes 03:00.
-            ("30 2 * * *", "Europe/Berlin", "2026-03-27T12:00:00Z", [
-                "Sat 2026-03-28 02:30 CET",
-                "Sun 2026-03-29 03:00 CEST",
-                "Mon 2026-03-30 02:30 CEST",
-            ]),
+            (
+                "30 2 * * *",
+                "Europe/Berlin",
+                "2026-03-27T12:00:00Z",
+                ["Sat 2026-03-28 02:30 CET", "Sun 2026-03-29 03:00 CEST", "Mon 2026-03-30 02:30 CEST"],
+            ),
             // Autumn: 03:00 becomes 02:00.
-            ("30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", [
-                "Sun 2026-10-25 02:30 CEST",
-                "Mon 2026-10-26 02:30 CET",
-                "Tue 2026-10-27 02:30 CET",
-            ]),
+            (
+                "30 2 * * *",
+                "Europe/Berlin",
+                "2026-10-24T12:00:00Z",
+                ["Sun 2026-10-25 02:30 CEST", "Mon 2026-10-26 02:30 CET", "Tue 2026-10-27 02:30 CET"],
+            ),
             // An interval of the clock runs in both hours.
-            ("0 * * * *", "Europe/Berlin", "2026-10-25T00:30:00Z", [
-                "Sun 2026-10-25 02:00 CET",
-                "Sun 2026-10-25 03:00 CET",
-                "Sun 2026-10-25 04:00 CET",
-            ]),
-            ("0 9 * * 1-5", "America/New_York", "2026-10-30T20:00:00Z", [
-                "Mon 2026-11-02 09:00 EST",
-                "Tue 2026-11-03 09:00 EST",
-                "Wed 2026-11-04 09:00 EST",
-            ]),
+            (
+                "0 * * * *",
+                "Europe/Berlin",
+                "2026-10-25T00:30:00Z",
+                ["Sun 2026-10-25 02:00 CET", "Sun 2026-10-25 03:00 CET", "Sun 2026-10-25 04:00 CET"],
+            ),
+            (
+                "0 9 * * 1-5",
+                "America/New_York",
+                "2026-10-30T20:00:00Z",
+                ["Mon 2026-11-02 09:00 EST", "Tue 2026-11-03 09:00 EST", "Wed 2026-11-04 09:00 EST"],
+            ),
         ] {
             assert_eq!(runs(&cron(expression, zone), from, 3), expected, "{expression} from {from}");
         }
@@ -110,11 +114,8 @@ mod tests {
 
     #[test]
     fn intervals_count_real_time_over_a_changed_clock() {
-        let schedule = JobSchedule::Every {
-            every: Duration::from_hours(6),
-            anchor: at("2026-10-24T18:00:00Z"),
-            zone: "Europe/Berlin".into(),
-        };
+        let schedule =
+            JobSchedule::Every { every: Duration::from_hours(6), anchor: at("2026-10-24T18:00:00Z"), zone: "Europe/Berlin".into() };
         let expected = ["Sun 2026-10-25 02:00 CEST", "Sun 2026-10-25 07:00 CET", "Sun 2026-10-25 13:00 CET"];
         assert_eq!(runs(&schedule, "2026-10-24T18:00:00Z", 3), expected);
         assert_eq!(latest(&schedule, at("2026-10-25T06:00:00Z")), Some(at("2026-10-25T06:00:00Z")));

@@ -8,13 +8,8 @@ use haft_text::display::shorten;
 use crate::occurrences::next_after;
 
 /// How long a job pauses at least after one, two, … failures.
-pub const BACK_OFF: [Duration; 5] = [
-    Duration::from_secs(30),
-    Duration::from_mins(1),
-    Duration::from_mins(5),
-    Duration::from_mins(15),
-    Duration::from_mins(60),
-];
+pub const BACK_OFF: [Duration; 5] =
+    [Duration::from_secs(30), Duration::from_mins(1), Duration::from_mins(5), Duration::from_mins(15), Duration::from_mins(60)];
 /// So many failures in a row turn a job off.
 pub const DISABLE_AFTER: u32 = 10;
 /// The user is told of failures of a job at most once in this time.
@@ -89,7 +84,7 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::scheduler::tests_support::{job, run};
+    use crate::new_runs::tests_support::{job, run};
 
     fn at(text: &str) -> SystemTime {
         text.parse::<Timestamp>().unwrap().into()

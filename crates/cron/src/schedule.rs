@@ -44,7 +44,8 @@ pub fn zone_named(name: &str) -> Result<TimeZone, String> {
     }
     TimeZone::get(name).map_err(|_| {
         let known: Vec<String> = jiff::tz::db().available().map(|zone| zone.to_string()).collect();
-        let wanted = known.iter().find(|known| known.rsplit('/').next().is_some_and(|city| city.eq_ignore_ascii_case(&name.replace(' ', "_"))));
+        let wanted =
+            known.iter().find(|known| known.rsplit('/').next().is_some_and(|city| city.eq_ignore_ascii_case(&name.replace(' ', "_"))));
         let near = wanted.map(String::as_str).or_else(|| nearest(name, known.iter().map(String::as_str)).first().copied());
         let meant = near.map(|near| format!("did you mean '{near}'? ")).unwrap_or_default();
         let shown: String = name.chars().take(60).collect();
@@ -56,7 +57,9 @@ pub fn zone_named(name: &str) -> Result<TimeZone, String> {
 pub(crate) fn parse_expression(expression: &str) -> Result<Cron, String> {
     let parser = CronParser::builder().seconds(Seconds::Optional).year(Year::Optional).build();
     parser.parse(expression).map_err(|error| {
-        format!("'{expression}' is not a cron expression: {error}. Write five fields (minute hour day month weekday), such as '0 9 * * 1-5'")
+        format!(
+            "'{expression}' is not a cron expression: {error}. Write five fields (minute hour day month weekday), such as '0 9 * * 1-5'"
+        )
     })
 }
 

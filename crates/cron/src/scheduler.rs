@@ -1,22 +1,19 @@
 //! The scheduler: one timer for the earliest time, a claim for each run, and a task for each run that works.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use futures_util::future::join_all;
-use haft_contract::ports::{
-    AlarmClock, Announce, DeliveryMode, DeliveryState, JobNotice, JobRun, OverlapRule, RunState, RunTrigger, ScheduledJob,
-};
-use haft_store::{AutomationChange, AutomationStore, RunOwner, StoreError, new_uuid};
+use haft_contract::ports::{AlarmClock, Announce, DeliveryMode, DeliveryState, JobNotice, JobRun, RunState, ScheduledJob};
+use haft_store::{AutomationChange, AutomationStore, RunOwner, StoreError};
 use haft_text::display::shorten;
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use crate::catch_up::due_runs;
-use crate::occurrences::next_after;
+use crate::new_runs::BusyJobs;
 use crate::ports::{JobExecutor, RunOutcome, WebhookSender};
 use crate::run_effects::{Retry, after_run};
 
@@ -150,86 +147,11 @@ impl Scheduler {
         self.store().next_due(self.workspace()).await
     }
 
-    /// Claims a job that is due: its next time and its runs are stored together. The runs that begin now.
-    async fn claim(&self, mut job: ScheduledJob, busy: &BusyJobs, now: SystemTime) -> Result<Vec<(ScheduledJob, JobRun)>, StoreError> {
-        let Some(due) = job.next_due else { return Ok(Vec::new()) };
-        let plan = due_runs(&job.schedule, job.missed, due, now);
-        let trigger = if job.failures > 0 && next_after(&job.schedule, due - Duration::from_nanos(1)) != Some(due) {
-            RunTrigger::Retry
-        } else {
-            RunTrigger::Schedule
-        };
-        let skipped = plan.skipped.map(|(at, why)| skipped_run(&job, at, now, why));
-        let mut runs: Vec<JobRun> = skipped.into_iter().collect();
-        let is_free = job.overlap == OverlapRule::Parallel || !busy.is_running(&job.id);
-        let mut begun = Vec::new();
-        for (index, at) in plan.runs.iter().enumerate() {
-            let mut run = new_run(&job, *at, trigger);
-            if is_free && (index == 0 || job.overlap == OverlapRule::Parallel) {
-                self.begin(&job, &mut run, now);
-                begun.push(run.clone());
-            } else if !is_free && (job.overlap == OverlapRule::Skip || busy.is_waiting(&job.id)) {
-                run = skipped_run(&job, *at, now, format!("the run before it has not ended (overlap = {})", job.overlap));
-            }
-            runs.push(run);
-        }
-        job.next_due = next_after(&job.schedule, now);
-        let change = AutomationChange { job: Some(job.clone()), runs, ..AutomationChange::default() };
-        if !self.store().commit(self.workspace(), change).await? {
-            return Ok(Vec::new());
-        }
-        Ok(begun.into_iter().map(|run| (job.clone(), run)).collect())
-    }
-
-    fn begin(&self, job: &ScheduledJob, run: &mut JobRun, now: SystemTime) {
-        (run.state, run.started, run.attempts) = (RunState::Running, run.started.or(Some(now)), run.attempts + 1);
-        run.session = self.inner.parts.executor.session(job, run);
-    }
-
-    /// Begins runs that somebody asked for, or that waited for another run.
-    async fn start_waiting(&self, open: &[(JobRun, RunOwner)], busy: &mut BusyJobs, now: SystemTime) -> Result<(), StoreError> {
-        for (run, _) in open.iter().filter(|(run, owner)| run.state == RunState::Waiting && *owner == RunOwner::Nobody) {
-            let job = self.store().job(&run.job).await?;
-            let may_begin = job.as_ref().is_none_or(|job| job.overlap == OverlapRule::Parallel) || !busy.is_running(&run.job);
-            if !may_begin || !self.store().take_run(&run.id).await? {
-                continue;
-            }
-            let mut run = run.clone();
-            let Some(job) = job else {
-                (run.state, run.ended, run.error) = (RunState::Skipped, Some(now), Some("the job was removed".into()));
-                self.put_run(run, Vec::new()).await?;
-                continue;
-            };
-            self.begin(&job, &mut run, now);
-            self.put_run(run.clone(), Vec::new()).await?;
-            busy.count(&run);
-            self.spawn_run(job, run);
-        }
-        Ok(())
-    }
-
     fn retry_deliveries(&self, open: &[(JobRun, RunOwner)], now: SystemTime) {
         let is_due = |run: &JobRun| run.delivery == DeliveryState::Pending && run.delivery_due.is_some_and(|due| due <= now);
         for (run, _) in open.iter().filter(|(run, owner)| *owner == RunOwner::Mine && run.state.is_final() && is_due(run)) {
             self.spawn_delivery(run.clone());
         }
-    }
-
-    /// After the clock was set back, intervals would pause until the old time comes again.
-    async fn follow_clock(&self, now: SystemTime) -> Result<(), StoreError> {
-        let last = self.inner.last_step.lock().unwrap_or_else(PoisonError::into_inner).replace(now);
-        if last.is_some_and(|last| last <= now) {
-            return Ok(());
-        }
-        for mut job in self.store().jobs(self.workspace()).await? {
-            let haft_contract::ports::JobSchedule::Every { every, anchor, .. } = &mut job.schedule else { continue };
-            if job.enabled && job.next_due.is_some_and(|due| due.duration_since(now).is_ok_and(|wait| wait > *every)) && *anchor > now {
-                (*anchor, job.next_due) = (now, now.checked_add(*every));
-                let change = AutomationChange { job: Some(job), ..AutomationChange::default() };
-                self.store().commit(self.workspace(), change).await?;
-            }
-        }
-        Ok(())
     }
 
     pub(crate) fn spawn_run(&self, job: ScheduledJob, run: JobRun) {
@@ -295,13 +217,13 @@ impl Scheduler {
             let change = AutomationChange { job: after, removed, runs: vec![run.clone()], notices: notices.clone() };
             // Somebody may have changed the job meanwhile.
             if self.store().commit(self.workspace(), change).await? {
-                self.tell(&notices).await;
+                self.tell(&notices);
                 return Ok(());
             }
         }
     }
 
-    pub(crate) async fn tell(&self, notices: &[JobNotice]) {
+    pub(crate) fn tell(&self, notices: &[JobNotice]) {
         notices.iter().for_each(|notice| (self.inner.parts.notices)(notice));
     }
 
@@ -316,6 +238,13 @@ impl Scheduler {
     }
     pub(crate) fn announcer(&self) -> &dyn Announce {
         &*self.inner.parts.announce
+    }
+    pub(crate) fn executor(&self) -> &dyn JobExecutor {
+        &*self.inner.parts.executor
+    }
+    /// Notes the time of a step; returns that of the one before.
+    pub(crate) fn replace_last_step(&self, now: SystemTime) -> Option<SystemTime> {
+        self.inner.last_step.lock().unwrap_or_else(PoisonError::into_inner).replace(now)
     }
     pub(crate) fn webhook(&self) -> &dyn WebhookSender {
         &*self.inner.parts.webhook
@@ -341,99 +270,5 @@ impl Drop for ActiveRun<'_> {
         self.scheduler.inner.ended.notify_waiters();
         // A run may have waited for this one.
         self.scheduler.inner.parts.changed.notify_one();
-    }
-}
-
-/// Runs that have not ended, by job.
-struct BusyJobs(HashMap<String, (usize, usize)>);
-
-impl BusyJobs {
-    fn new(open: &[(JobRun, RunOwner)]) -> Self {
-        let mut busy = Self(HashMap::new());
-        open.iter().for_each(|(run, _)| busy.count(run));
-        busy
-    }
-    fn count(&mut self, run: &JobRun) {
-        let counts = self.0.entry(run.job.clone()).or_default();
-        match run.state {
-            RunState::Running => counts.0 += 1,
-            RunState::Waiting => counts.1 += 1,
-            _ => {}
-        }
-    }
-    fn is_running(&self, job: &str) -> bool {
-        self.0.get(job).is_some_and(|counts| counts.0 > 0)
-    }
-    fn is_waiting(&self, job: &str) -> bool {
-        self.0.get(job).is_some_and(|counts| counts.1 > 0)
-    }
-}
-
-/// A run that waits.
-pub(crate) fn new_run(job: &ScheduledJob, due: SystemTime, trigger: RunTrigger) -> JobRun {
-    JobRun {
-        id: new_uuid().to_string(),
-        job: job.id.clone(),
-        name: job.name.clone(),
-        workspace: job.workspace.clone(),
-        due,
-        trigger,
-        state: RunState::Waiting,
-        started: None,
-        ended: None,
-        attempts: 0,
-        session: None,
-        answer: None,
-        error: None,
-        is_tainted: job.is_tainted,
-        route: job.delivery.clone(),
-        origin: job.session.clone(),
-        delivery: DeliveryState::NotRequested,
-        delivery_note: None,
-        delivery_attempts: 0,
-        delivery_due: None,
-    }
-}
-
-fn skipped_run(job: &ScheduledJob, due: SystemTime, now: SystemTime, why: String) -> JobRun {
-    let run = new_run(job, due, RunTrigger::Schedule);
-    JobRun { state: RunState::Skipped, ended: Some(now), error: Some(why), ..run }
-}
-
-#[cfg(test)]
-pub(crate) mod tests_support {
-    use haft_contract::ports::{JobDelivery, JobSchedule, JobTarget, MissedRuns};
-
-    use super::*;
-
-    pub(crate) fn job(name: &str, schedule: JobSchedule) -> ScheduledJob {
-        ScheduledJob {
-            id: format!("j-{name}"),
-            name: name.into(),
-            workspace: "/w".into(),
-            schedule,
-            task: "do it".into(),
-            target: JobTarget::Isolated,
-            session: None,
-            agent: None,
-            model: None,
-            timeout: Duration::from_mins(60),
-            delivery: JobDelivery::default(),
-            missed: MissedRuns::Once,
-            overlap: OverlapRule::Skip,
-            delete_after_run: false,
-            is_tainted: false,
-            created: SystemTime::UNIX_EPOCH,
-            enabled: true,
-            disabled_because: None,
-            next_due: None,
-            failures: 0,
-            noticed: None,
-            version: 0,
-        }
-    }
-
-    pub(crate) fn run(job: &ScheduledJob, now: SystemTime) -> JobRun {
-        new_run(job, now, RunTrigger::Schedule)
     }
 }

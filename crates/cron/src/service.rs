@@ -15,8 +15,8 @@ use jiff::tz::TimeZone;
 
 use crate::job_change::{JobOrigin, changed_job, new_job};
 use crate::moment::show_moment;
+use crate::new_runs::new_run;
 use crate::occurrences::next_three;
-use crate::scheduler::new_run;
 use crate::words::describe;
 
 /// The most jobs of one folder.
@@ -100,7 +100,11 @@ impl CronService {
     }
 
     /// Changes a job, again if somebody else changed it meanwhile.
-    async fn change(&self, wanted: &str, change: impl Fn(&ScheduledJob) -> Result<AutomationChange, String>) -> Result<ScheduledJob, ToolError> {
+    async fn change(
+        &self,
+        wanted: &str,
+        change: impl Fn(&ScheduledJob) -> Result<AutomationChange, String>,
+    ) -> Result<ScheduledJob, ToolError> {
         loop {
             let job = self.named(wanted).await?;
             if self.commit(change(&job).map_err(wrong)?).await? {
@@ -243,7 +247,11 @@ impl Automation for CronService {
             let schedule = ScheduleText { at: Some(moment.to_string()), ..ScheduleText::default() };
             let draft = JobDraft { schedule, task: Some(text.to_owned()), target: Some(JobTarget::Main), ..JobDraft::default() };
             let view = self.add_job(Some(session), draft).await?;
-            Ok(format!("This conversation gets the text at {} ({}).", show_moment(at, &TimeZone::get(&zone).unwrap_or(TimeZone::UTC)), view.job.id))
+            Ok(format!(
+                "This conversation gets the text at {} ({}).",
+                show_moment(at, &TimeZone::get(&zone).unwrap_or(TimeZone::UTC)),
+                view.job.id
+            ))
         })
     }
 }
@@ -258,6 +266,7 @@ fn view_of(job: ScheduledJob, last_run: Option<JobRun>) -> JobView {
     JobView { words, next_runs, last_run, job }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is for map_err")]
 fn wrong(why: String) -> ToolError {
     let mut characters = why.chars();
     let first = characters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();

@@ -72,7 +72,7 @@ mod tests {
             ("5 7 * * 0", "every Sunday at 07:05 (Europe/Berlin)"),
             ("0 10 * * 6,0", "every Saturday and Sunday at 10:00 (Europe/Berlin)"),
             ("*/15 * * * *", "every 15 minutes (Europe/Berlin)"),
-            ("0 0 1 * *", "at 00:00, on day 1 of the month (Europe/Berlin)"),
+            ("0 0 1 * *", "at 00:00, on day 1 (Europe/Berlin)"),
         ] {
             let schedule = JobSchedule::Cron { expression: expression.into(), zone: "Europe/Berlin".into() };
             assert_eq!(describe(&schedule), words, "{expression}");

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use haft_contract::BoxFuture;
+use haft_contract::ports::Automation;
 use haft_store::{CallLog, SessionStore};
 use haft_tui::chat::{ChatBackend, ChatOptions};
 use haft_tui::failure::Failure;
@@ -91,6 +92,8 @@ pub trait GatewayBackend: Send + Sync {
     fn kill_job<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<(), Failure>>;
     /// MCP servers and providers.
     fn connections(&self) -> BoxFuture<'_, Result<Value, Failure>>;
+    /// Scheduled jobs.
+    fn automation(&self) -> Result<Arc<dyn Automation>, Failure>;
     /// The budget, as far as it is set, in dollars.
     fn budget(&self) -> Value;
 }

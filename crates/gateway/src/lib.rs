@@ -18,6 +18,7 @@ mod invocations;
 mod openapi;
 mod render;
 mod routes;
+mod served_sessions;
 mod server;
 mod sessions;
 mod time;
@@ -27,5 +28,6 @@ pub use self::approvals::PageApprovals;
 pub use self::backend::{
     AgentChange, ChangeDecision, ChangeRequest, GatewayBackend, KeyEdit, LaterChanges, QuarantineRequest, Saving, ToolRequest, UndoRequest,
 };
+pub use self::served_sessions::ServedSessions;
 pub use self::server::{Gateway, GatewayError, GatewayOptions};
 pub use self::tls::TlsFiles;

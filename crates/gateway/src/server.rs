@@ -20,6 +20,7 @@ use crate::connections::{BoundedListener, OpenRequests};
 use crate::error::ApiError;
 use crate::invocations::Invocations;
 use crate::routes::router;
+use crate::served_sessions::ServedSessions;
 use crate::sessions::SessionHost;
 use crate::tls::{SecureListener, TlsFiles};
 
@@ -129,6 +130,16 @@ impl Gateway {
     /// A token for programs of this user, to view and to chat.
     pub fn program_token(&self) -> &str {
         &self.program_token
+    }
+
+    /// The sessions of the server, for programs that run turns in it.
+    pub fn sessions(&self) -> ServedSessions {
+        ServedSessions::new(&self.app)
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.listener.local_addr().ok()
     }
 
     /// What the user should know, such as tokens of an earlier server that cannot be read.

@@ -43,6 +43,7 @@ pub use self::folder_stamp::FolderStamp;
 pub use self::protected::may_be_protected;
 pub use self::sandbox_paths::{SandboxPaths, ScanCache};
 pub use self::special_entry::{directory_state, link_state};
+pub(crate) use self::watch::waitable;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

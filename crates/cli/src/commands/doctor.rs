@@ -1,5 +1,6 @@
 //! `haft doctor`: checks what works here, and says how to fix the rest. It sends nothing.
 
+mod automation;
 mod machine;
 mod packages;
 mod sandbox;
@@ -85,6 +86,9 @@ async fn all(common: &Common, output: &Output) -> Vec<DoctorCheck> {
         Err(failure) => checks.push(DoctorCheck::error("tools", failure.message.as_str(), "report it: a built-in tool is faulty")),
     }
     checks.extend(state::checks().await);
+    if let Ok(wire) = Wire::new(common, output) {
+        checks.push(automation::check(&wire).await);
+    }
     checks.extend(machine::checks());
     checks
 }

@@ -1,15 +1,19 @@
 //! `haft serve`: the page and the API, which `haft-gateway` holds. Here is what it needs of this program.
 
 mod agents;
+mod automation;
 mod backend;
 mod changes;
+mod delivery;
 mod machine;
+mod restart;
 mod settings;
 mod tools;
 mod undo;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use haft_gateway::{Gateway, GatewayError, GatewayOptions, PageApprovals, TlsFiles};
 use haft_store::CallLog;
@@ -17,39 +21,72 @@ use ring::digest::{SHA256, digest};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use self::automation::ServedJobs;
 use self::backend::ServeBackend;
 use crate::arguments::{Common, ServeArgs};
 use crate::commands::block_on;
 use crate::commands::interrupt::interruptible;
 use crate::failure::{Exit, Failure};
 use crate::output::{Output, note};
-use crate::wire::{self, ServedParts, Wire};
+use crate::wire::{self, ServedParts, ServerControl, Wire};
 
 /// Where programs of this user find a running server, in the folder for sockets.
 pub(super) const SERVER_FILE: &str = "gateway.json";
 
+/// How long runs of jobs may take to be stored when the server stops.
+const JOB_GRACE: Duration = Duration::from_secs(5);
+
 pub(crate) fn run(common: &Common, request: &ServeArgs, output: &Output) -> Result<Exit, Failure> {
     let wire = Wire::new(common, output)?;
     raise_file_limit();
-    block_on(async {
+    let ended = block_on(async {
         let store = wire::store(&wire.settings.data_folder)?;
         wire.repair_interrupted(&(Arc::clone(&store) as Arc<dyn CallLog>)).await;
         let approvals = PageApprovals::new(wire.settings.workspace.clone(), wire.own_file().ok());
-        let served = ServedParts { approvals: approvals.clone(), store };
+        let control = Arc::new(ServerControl::default());
+        let served = ServedParts { approvals: approvals.clone(), store, control: Arc::clone(&control) };
         let file = wire.run_folder().join(SERVER_FILE);
         let options = options(request, &wire);
+        let (run_folder, workspace) = (wire.run_folder(), wire.settings.workspace.clone());
         let backend = Arc::new(ServeBackend::new(common, output, wire, served));
-        let gateway = Gateway::bind(backend, approvals, options).await.map_err(|error| failure(&error))?;
+        let gateway = Gateway::bind(Arc::clone(&backend) as _, approvals, options).await.map_err(|error| failure(&error))?;
         let (url, link) = (gateway.url().to_owned(), gateway.link().to_owned());
         output.show(|| json!({ "url": url, "link": link }), || format!("{link}\n"))?;
         note("The link works once, in one browser; the page makes more. Ctrl-C ends the server.");
         gateway.notice().into_iter().for_each(note);
         let _known = KnownServer::announce(file, &url, gateway.program_token())?;
         let stop = CancellationToken::new();
+        let (sessions, address) = (gateway.sessions(), gateway.address());
+        let (reloading, told) = (Arc::clone(&backend), sessions.clone());
+        let reload = move || {
+            reloading.reload();
+            told.use_new_settings();
+        };
+        control.offer(&sessions, &url, Arc::new(reload));
+        let jobs = ServedJobs::start(&*backend.wire_of(None)?, &backend.served, &sessions, &stop)?;
+        if jobs.is_none() {
+            note("another server runs the scheduled jobs of this folder");
+        }
+        restart::take_over(&sessions, &run_folder, &workspace);
+        let restarting = tokio::spawn({
+            let stop = stop.clone();
+            let control = Arc::clone(&control);
+            async move { restart::wait(&control, &sessions, &run_folder, &workspace, &stop).await }
+        });
         // To be stopped is how a server ends: no failure.
         let (served, _) = Box::pin(interruptible(gateway.serve(&stop), &stop)).await?;
-        served.map_err(|error| failure(&error)).map(|()| Exit::Success)
-    })
+        restarting.abort();
+        if let Some(jobs) = jobs {
+            // Runs whose turn has ended are stored; the others are continued by the next server.
+            tokio::time::timeout(JOB_GRACE, jobs.scheduler.drained()).await.ok();
+        }
+        served.map_err(|error| failure(&error))?;
+        Ok(control.restart_request().map(|_| address))
+    })?;
+    match ended {
+        Some(address) => Err(restart::exec(address)),
+        None => Ok(Exit::Success),
+    }
 }
 
 fn options(request: &ServeArgs, wire: &Wire) -> GatewayOptions {

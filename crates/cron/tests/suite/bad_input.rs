@@ -45,14 +45,19 @@ async fn jobs_are_found_by_id_name_and_beginning() {
     for wanted in [id.as_str(), "water the plants", "WATER THE P", &id[..8]] {
         assert_eq!(process.service.find(wanted).await.unwrap().job.id, id, "{wanted}");
     }
-    for (wanted, words) in [("water", "'water' fits 2 jobs"), ("watr the plants", "Did you mean 'Water the plants'?"), ("", "There is no job ''")] {
+    for (wanted, words) in
+        [("water", "'water' fits 2 jobs"), ("watr the plants", "Did you mean 'Water the plants'?"), ("", "There is no job ''")]
+    {
         let error = process.service.find(wanted).await.unwrap_err();
         assert!(error.message().contains(words), "{wanted}: {error:?}");
     }
     let view = process.service.find(&id).await.unwrap();
-    assert_eq!((view.words.as_str(), view.next_runs.as_slice()), ("every day at 09:00 (Europe/Berlin)", [
-        "Wed 2026-11-18 09:00 CET".to_owned(),
-        "Thu 2026-11-19 09:00 CET".to_owned(),
-        "Fri 2026-11-20 09:00 CET".to_owned(),
-    ].as_slice()));
+    assert_eq!(
+        (view.words.as_str(), view.next_runs.as_slice()),
+        (
+            "every day at 09:00 (Europe/Berlin)",
+            ["Wed 2026-11-18 09:00 CET".to_owned(), "Thu 2026-11-19 09:00 CET".to_owned(), "Fri 2026-11-20 09:00 CET".to_owned(),]
+                .as_slice()
+        )
+    );
 }

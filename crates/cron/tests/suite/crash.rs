@@ -5,10 +5,15 @@ use haft_contract::ports::{Automation, DeliveryMode, DeliveryState, JobDraft, Mi
 use super::world::{CrashPoint, World, at, cron, every, once, utc};
 
 /// Everything that happens in the scenario without a crash.
-const EXPECTED: [&str; 6] = ["catching up 11-17 09:00", "catching up 11-17 10:00", "hook 11-17 10:00", "once 11-17 09:30", "asked 11-17 11:00", "six 11-17 10:30"];
+const EXPECTED: [&str; 6] =
+    ["catching up 11-17 09:00", "catching up 11-17 10:00", "hook 11-17 10:00", "once 11-17 09:30", "asked 11-17 11:00", "six 11-17 10:30"];
 
 async fn add_jobs(process: &super::world::Process) {
-    let webhook = JobDraft { delivery: Some(DeliveryMode::Webhook), to: Some("https://hook.example/".into()), ..cron("hook", "0 10 * * *", Some("UTC")) };
+    let webhook = JobDraft {
+        delivery: Some(DeliveryMode::Webhook),
+        to: Some("https://hook.example/".into()),
+        ..cron("hook", "0 10 * * *", Some("UTC"))
+    };
     process.add(JobDraft { missed: Some(MissedRuns::All), ..cron("catching up", "0 9,10 * * *", Some("UTC")) }).await;
     process.add(webhook).await;
     process.add(once("once", "2026-11-17T09:30:00Z")).await;

@@ -59,10 +59,10 @@ async fn clock_that_is_set_back_neither_repeats_nor_stops_jobs() {
     // Two days forward: one run stands for all that were missed.
     world.clock.set(at("2026-11-19T12:00:00Z"));
     process.settle().await;
-    assert_eq!(process.runs().await.iter().filter(|run| run.name == "daily").map(|run| utc(run.due)).collect::<Vec<_>>(), [
-        "11-17 09:00",
-        "11-19 09:00"
-    ]);
+    assert_eq!(
+        process.runs().await.iter().filter(|run| run.name == "daily").map(|run| utc(run.due)).collect::<Vec<_>>(),
+        ["11-17 09:00", "11-19 09:00"]
+    );
 }
 
 #[tokio::test]

@@ -88,13 +88,18 @@ fn scripted_week_ends_with_exactly_the_expected_runs_deliveries_and_notices() {
         of("sydney"),
         ["03-29 15:30 ok", "03-30 15:30 ok", "03-31 15:30 ok", "04-01 15:30 ok", "04-02 15:30 ok", "04-03 15:30 ok", "04-04 15:30 ok"]
     );
-    let six_hours: Vec<String> = (1..=28)
-        .map(|step| format!("{} ok delivered", utc(at("2026-03-28T22:00:00Z") + Duration::from_hours(6 * step))))
-        .collect();
+    let six_hours: Vec<String> =
+        (1..=28).map(|step| format!("{} ok delivered", utc(at("2026-03-28T22:00:00Z") + Duration::from_hours(6 * step)))).collect();
     assert_eq!(of("six hours"), six_hours);
     assert_eq!(
         of("weekday"),
-        ["03-30 07:00 ok delivered", "03-31 07:00 ok delivered", "04-01 07:00 skipped", "04-02 07:00 ok delivered", "04-03 07:00 ok delivered"]
+        [
+            "03-30 07:00 ok delivered",
+            "03-31 07:00 ok delivered",
+            "04-01 07:00 skipped",
+            "04-02 07:00 ok delivered",
+            "04-03 07:00 ok delivered"
+        ]
     );
     assert_eq!(of("once"), ["04-01 10:00 ok delivered"]);
     assert_eq!(
@@ -113,8 +118,16 @@ fn scripted_week_ends_with_exactly_the_expected_runs_deliveries_and_notices() {
     assert_eq!(
         failing,
         [
-            "03-28 23:00", "03-29 00:00", "03-29 01:00", "03-29 02:00", "03-29 03:00", "03-29 04:00", "03-29 05:00", "03-29 06:00",
-            "03-29 07:00", "03-29 08:00",
+            "03-28 23:00",
+            "03-29 00:00",
+            "03-29 01:00",
+            "03-29 02:00",
+            "03-29 03:00",
+            "03-29 04:00",
+            "03-29 05:00",
+            "03-29 06:00",
+            "03-29 07:00",
+            "03-29 08:00",
         ]
     );
     assert!(runs.iter().filter(|run| run.name == "failing").all(|run| run.state == RunState::Failed));
@@ -130,7 +143,8 @@ fn check_notices(notices: &[String]) {
         .map(|time| format!("{time} 'failing' has failed: the model does not answer."))
         .collect();
     expected.push(
-        "03-29 08:00 'failing' was turned off: 10 runs in a row have failed. The last error: the model does not answer. Fix it, then".into(),
+        "03-29 08:00 'failing' was turned off: 10 runs in a row have failed. The last error: the model does not answer. Fix it, then"
+            .into(),
     );
     expected.push(of_hook("03-30 12:00", "may not have been delivered: no answer"));
     expected.push(of_hook("03-31 12:00", "was not delivered: 404"));

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
+use haft_contract::BoxFuture;
 use haft_contract::ports::{
     AlarmClock, Announce, AnnounceTarget, Announcement, Automation, Clock, Delivered, JobDraft, JobNotice, JobRun, LocalOffset,
     ScheduleText, ScheduledJob,
 };
-use haft_contract::BoxFuture;
 use haft_cron::{CronService, JobExecutor, RunOutcome, Scheduler, SchedulerParts, ServiceParts, WebhookSender};
 use haft_store::{AutomationChange, AutomationStore, RunOwner, SqliteCallLog, StoreError};
 use jiff::Timestamp;

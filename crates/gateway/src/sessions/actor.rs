@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use haft_agent::Steering;
-use haft_contract::ports::{SubAgents, WakeSource};
-use haft_provider::Message;
+use haft_agent::{LedgerEntry, Steering, TurnEnd};
+use haft_contract::ports::{MessageLevel, SubAgents, UserMessage, WakeSource};
+use haft_provider::{Block, Message, StopReason, Usage};
 use haft_store::{NewSession, SessionRecord};
 use haft_tui::chat::{ChatBackend, ChatOptions, NamedFiles, Prompt, adopt_chosen_model, close_conversation, open_conversation};
 use haft_tui::conversation::Conversation;
@@ -25,7 +25,7 @@ use crate::error::ApiError;
 /// Messages that may wait for a session that is being opened.
 const QUEUE: usize = 32;
 /// Sessions that may work or be open at once.
-const MOST_OPEN: usize = 64;
+const MOST_OPEN: usize = 256;
 /// A session that nobody writes to is closed after this time, unless a job of it runs.
 const IDLE: Duration = Duration::from_mins(10);
 /// How long a session may take to close.
@@ -65,6 +65,18 @@ struct PendingMessage {
     text: String,
     model: Option<String>,
     accepted: oneshot::Sender<Result<SentMessage, ApiError>>,
+    /// Gets the end of the turn that answers it.
+    ended: Option<oneshot::Sender<TurnEnd>>,
+    purpose: MessagePurpose,
+}
+
+/// What a message is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum MessagePurpose {
+    /// The model answers it.
+    Ask,
+    /// It is shown to the user, and the model knows of it.
+    Announce,
 }
 
 /// A message that was taken.
@@ -94,12 +106,35 @@ impl SessionHost {
 
     /// Sends a message: to the turn that runs, or as the beginning of one.
     pub(crate) async fn send(self: &Arc<Self>, id: &str, text: String, model: Option<String>) -> Result<SentMessage, ApiError> {
+        self.send_with(id, text, model, None, MessagePurpose::Ask).await
+    }
+
+    /// The same, for a program that waits for the end of the turn.
+    pub(crate) async fn send_and_wait(self: &Arc<Self>, id: &str, text: String, model: Option<String>) -> Result<TurnEnd, ApiError> {
+        let (ended, end) = oneshot::channel();
+        self.send_with(id, text, model, Some(ended), MessagePurpose::Ask).await?;
+        end.await.map_err(|_| ApiError::unavailable("The server stopped in the middle of the turn."))
+    }
+
+    /// Puts a text into a conversation that nobody asked for in it, such as the result of a scheduled job.
+    pub(crate) async fn announce_text(self: &Arc<Self>, id: &str, text: String) -> Result<(), ApiError> {
+        self.send_with(id, text, None, None, MessagePurpose::Announce).await.map(drop)
+    }
+
+    async fn send_with(
+        self: &Arc<Self>,
+        id: &str,
+        text: String,
+        model: Option<String>,
+        ended: Option<oneshot::Sender<TurnEnd>>,
+        purpose: MessagePurpose,
+    ) -> Result<SentMessage, ApiError> {
         let record = self.backend.sessions().open(id).await?;
         let session = self.opened(&record)?;
         let (accepted, answer) = oneshot::channel();
         let full =
             |_| ApiError::conflict("Too many messages wait for this session.").help("Wait until it has answered, or cancel its turn.");
-        session.messages.try_send(PendingMessage { text, model, accepted }).map_err(full)?;
+        session.messages.try_send(PendingMessage { text, model, accepted, ended, purpose }).map_err(full)?;
         answer.await.unwrap_or_else(|_| Err(ApiError::conflict("The session was closed meanwhile.").help("Send the message again.")))
     }
 
@@ -167,6 +202,11 @@ impl SessionHost {
         if let Ok(view) = self.view(&record).await {
             self.approvals.hub.send("session", Some(id), &json!({ "session": view }));
         }
+    }
+
+    /// The sessions of which a turn runs.
+    pub(crate) fn running(&self) -> Vec<String> {
+        self.sessions().iter().filter(|(_, session)| session.live.live().base.is_some()).map(|(id, _)| id.clone()).collect()
     }
 
     /// Sessions take the settings as they are now with their next message, unless a job of theirs runs.
@@ -243,6 +283,7 @@ impl SessionActor {
         let mut conversation: Option<(Arc<dyn ChatBackend>, Conversation)> = None;
         loop {
             match self.next_step(&mut queue, conversation.as_ref().map(|(_, conversation)| conversation)).await {
+                NextStep::Message(message) if message.purpose == MessagePurpose::Announce => self.show(message, &mut conversation).await,
                 NextStep::Message(message) => self.answer(message, &mut conversation, &mut queue).await,
                 NextStep::News => {
                     if let Some((_, conversation)) = &mut conversation {
@@ -265,7 +306,7 @@ impl SessionActor {
         let message = conversation.runner.waiting_messages();
         let stored = conversation.sessions.open(&self.record.id).await.map_or(conversation.record.messages, |record| record.messages);
         self.live.change(|live| (live.begin(self.host.approvals.hub.newest(), stored), Vec::new()));
-        self.turn(conversation, message, queue).await;
+        self.turn(conversation, message, queue, None).await;
     }
 
     async fn next_step(&self, queue: &mut mpsc::Receiver<PendingMessage>, conversation: Option<&Conversation>) -> NextStep {
@@ -285,6 +326,32 @@ impl SessionActor {
         }
     }
 
+    /// Stores a text as one of the model's, and shows it.
+    async fn show(&self, message: PendingMessage, conversation: &mut Option<(Arc<dyn ChatBackend>, Conversation)>) {
+        let shown = match self.opened(None, conversation).await {
+            Ok((_, conversation)) => self.keep_text(conversation, &message.text).await,
+            Err(error) => Err(error),
+        };
+        message.accepted.send(shown).ok();
+        self.host.announce(&self.record.id).await;
+    }
+
+    async fn keep_text(&self, conversation: &mut Conversation, text: &str) -> Result<SentMessage, ApiError> {
+        let message = Message::assistant(vec![Block::text(text)]);
+        let (model, stop, usage) = ("scheduled".to_owned(), StopReason::EndTurn, Usage::default());
+        let entry = LedgerEntry::Assistant { message: message.clone(), model, stop, usage };
+        conversation.runner.ledger.keep(&entry).await.map_err(ApiError::internal)?;
+        conversation.runner.messages.push(message);
+        let stored = conversation.sessions.open(&self.record.id).await?.messages;
+        self.live.change(|live| {
+            live.begin(self.host.approvals.hub.newest(), stored);
+            let level = MessageLevel::Info;
+            ((), live.message(&UserMessage { message: text.to_owned(), level, proactive: true, attachments: Vec::new() }))
+        });
+        self.live.change(|live| (live.clear(), Vec::new()));
+        Ok(SentMessage { item: String::new(), queued: false })
+    }
+
     /// Opens the conversation if that is not done, and runs the turn of a message.
     async fn answer(
         &self,
@@ -292,7 +359,7 @@ impl SessionActor {
         conversation: &mut Option<(Arc<dyn ChatBackend>, Conversation)>,
         queue: &mut mpsc::Receiver<PendingMessage>,
     ) {
-        let PendingMessage { text, model, accepted } = message;
+        let PendingMessage { text, model, accepted, ended, .. } = message;
         if (model.is_some() || self.is_outdated(conversation.as_ref()))
             && let Some((_, before)) = conversation.take()
         {
@@ -309,7 +376,7 @@ impl SessionActor {
             live.user(&title, Some(number), false)
         });
         accepted.send(Ok(SentMessage { item, queued: false })).ok();
-        self.turn(conversation, message, queue).await;
+        self.turn(conversation, message, queue, ended).await;
     }
 
     /// Whether the settings have changed since it was opened. A job of it would end with it, so then it stays.
@@ -324,15 +391,7 @@ impl SessionActor {
         model: Option<&str>,
         conversation: &mut Option<(Arc<dyn ChatBackend>, Conversation)>,
     ) -> Result<(Message, String, u64), ApiError> {
-        if conversation.is_none() {
-            self.settings.store(self.host.settings.load(Ordering::Relaxed), Ordering::Relaxed);
-            let options = ChatOptions::default().for_session(&self.record);
-            let chat = self.host.backend.chat(&options)?;
-            let record = self.host.backend.sessions().open(&self.record.id).await?;
-            let opened = open_conversation(&*chat, model, Some(&record), Arc::new(self.live.clone())).await?;
-            *conversation = Some((chat, opened));
-        }
-        let Some((chat, conversation)) = conversation else { return Err(ApiError::internal("The conversation is not open.")) };
+        let (chat, conversation) = self.opened(model, conversation).await?;
         adopt_chosen_model(conversation, &**chat).await?;
         let prompt = prompt(&**chat, text).await?;
         let message = chat.message(&prompt, conversation.runner.provider.model()).await?;
@@ -342,8 +401,32 @@ impl SessionActor {
         Ok((message, text.to_owned(), number))
     }
 
+    /// The conversation; it is opened if that is not done.
+    async fn opened<'a>(
+        &self,
+        model: Option<&str>,
+        conversation: &'a mut Option<(Arc<dyn ChatBackend>, Conversation)>,
+    ) -> Result<&'a mut (Arc<dyn ChatBackend>, Conversation), ApiError> {
+        if conversation.is_none() {
+            self.settings.store(self.host.settings.load(Ordering::Relaxed), Ordering::Relaxed);
+            let options = ChatOptions::default().for_session(&self.record);
+            let chat = self.host.backend.chat(&options)?;
+            let record = self.host.backend.sessions().open(&self.record.id).await?;
+            let opened = open_conversation(&*chat, model, Some(&record), Arc::new(self.live.clone())).await?;
+            *conversation = Some((chat, opened));
+        }
+        conversation.as_mut().ok_or_else(|| ApiError::internal("The conversation is not open."))
+    }
+
     /// Runs a turn to its end; messages that arrive meanwhile are delivered with the next results.
-    async fn turn(&self, conversation: &mut Conversation, message: Message, queue: &mut mpsc::Receiver<PendingMessage>) {
+    async fn turn(
+        &self,
+        conversation: &mut Conversation,
+        message: Message,
+        queue: &mut mpsc::Receiver<PendingMessage>,
+        ended: Option<oneshot::Sender<TurnEnd>>,
+    ) {
+        let mut waiting: Vec<oneshot::Sender<TurnEnd>> = ended.into_iter().collect();
         let cancel = self.host.stop.child_token();
         let steering = conversation.runner.steering.clone();
         self.set_control(conversation, &cancel, &steering);
@@ -351,18 +434,22 @@ impl SessionActor {
         let turn = conversation.runner.turn(message, &cancel);
         let mut turn = std::pin::pin!(turn);
         let mut ticks = tokio::time::interval(FLUSH);
-        loop {
+        let end = loop {
             tokio::select! {
-                _ = &mut turn => break,
-                Some(message) = queue.recv() => self.steer(message, &steering),
+                end = &mut turn => break end,
+                Some(message) = queue.recv() => waiting.extend(self.steer(message, &steering)),
                 _ = ticks.tick() => self.live.flush(),
             }
-        }
+        };
         // A failed flush is told by the next call that is recorded.
         conversation.log.flush().await.ok();
         self.turn.lock().unwrap_or_else(PoisonError::into_inner).cancel = None;
         self.live.change(|live| (live.clear(), Vec::new()));
         self.host.announce(&self.record.id).await;
+        for ended in waiting {
+            // The program may have stopped waiting.
+            ended.send(end.clone()).ok();
+        }
     }
 
     fn set_control(&self, conversation: &Conversation, cancel: &CancellationToken, steering: &Steering) {
@@ -372,10 +459,11 @@ impl SessionActor {
         control.window = Some(conversation.runner.provider.model().context_window);
     }
 
-    fn steer(&self, message: PendingMessage, steering: &Steering) {
+    fn steer(&self, message: PendingMessage, steering: &Steering) -> Option<oneshot::Sender<TurnEnd>> {
         let item = self.live.change(|live| live.user(&message.text, None, true));
         steering.say(message.text);
         message.accepted.send(Ok(SentMessage { item, queued: true })).ok();
+        message.ended
     }
 }
 

@@ -1,6 +1,6 @@
 //! The tools of the design that are not built yet: policies may name them already. A tool that is built leaves this list.
 
-use haft_contract::Section::{Automation, Media, Messaging, Nodes, Ui};
+use haft_contract::Section::{Media, Messaging, Nodes, Ui};
 use haft_contract::{Meta, RuleTarget, Section};
 
 const CODING: &[&str] = &["coding"];
@@ -21,7 +21,6 @@ const READ: Option<RuleTarget> = Some(RuleTarget::Read);
 const WRITE: Option<RuleTarget> = Some(RuleTarget::Write);
 const CONNECT: Option<RuleTarget> = Some(RuleTarget::Connect);
 const SEND: Option<RuleTarget> = Some(RuleTarget::Send);
-const CONFIGURE: Option<RuleTarget> = Some(RuleTarget::Configure);
 
 /// Name, section, profiles, rule target, aliases.
 #[rustfmt::skip] // one tool a line
@@ -30,8 +29,6 @@ pub static NOT_BUILT_YET: &[Meta] = &[
     tool("canvas", Ui, &[], None),
     tool("message", Messaging, MESSAGING, SEND),
     for_owner(tool("whatsapp_login", Messaging, &[], None)),
-    for_owner(tool("cron", Automation, &[], None)),
-    for_owner(tool("gateway", Automation, &[], CONFIGURE)),
     tool("nodes", Nodes, &[], None),
     tool("image", Media, CODING, READ),
     tool("tts", Media, &[], WRITE),

@@ -29,6 +29,12 @@ fn e03_each_scope_opens_its_own_requests_and_mints_a_subset_alone() {
         ("admin", "POST", "/api/tools/get_current_time/invoke".to_owned(), "{}"),
         ("admin", "PUT", "/api/agents/main".to_owned(), "{}"),
         ("admin", "DELETE", "/api/jobs/none".to_owned(), "{}"),
+        ("view", "GET", "/api/automation".to_owned(), "{}"),
+        ("view", "GET", "/api/automation/none".to_owned(), "{}"),
+        ("admin", "POST", "/api/automation".to_owned(), "{}"),
+        ("admin", "PATCH", "/api/automation/none".to_owned(), "{}"),
+        ("admin", "DELETE", "/api/automation/none".to_owned(), "{}"),
+        ("admin", "POST", "/api/automation/none/run".to_owned(), "{}"),
         ("admin", "POST", "/api/history/none/undo".to_owned(), "{}"),
     ];
     for own in ["view", "chat", "approve", "admin"] {

@@ -46,7 +46,7 @@ pub struct SqliteAutomation {
 
 /// A change of scheduled jobs.
 pub(super) enum AutomationWrite {
-    Commit { workspace: PathBuf, change: AutomationChange, presence: String },
+    Commit { workspace: PathBuf, change: Box<AutomationChange>, presence: String },
     Take { run: String, presence: String },
 }
 
@@ -73,7 +73,7 @@ impl AutomationStore for SqliteAutomation {
     fn commit<'a>(&'a self, workspace: &'a Path, change: AutomationChange) -> BoxFuture<'a, Result<bool, StoreError>> {
         Box::pin(async move {
             let presence = self.announce().await?;
-            self.written(AutomationWrite::Commit { workspace: workspace.to_owned(), change, presence }).await
+            self.written(AutomationWrite::Commit { workspace: workspace.to_owned(), change: Box::new(change), presence }).await
         })
     }
 
@@ -96,12 +96,7 @@ impl AutomationStore for SqliteAutomation {
         Box::pin(self.database.read(move |connection| all(connection, sql, params![workspace], job)))
     }
 
-    fn due_jobs<'a>(
-        &'a self,
-        workspace: &'a Path,
-        now: SystemTime,
-        limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<ScheduledJob>, StoreError>> {
+    fn due_jobs<'a>(&'a self, workspace: &'a Path, now: SystemTime, limit: usize) -> BoxFuture<'a, Result<Vec<ScheduledJob>, StoreError>> {
         let (workspace, now) = (bytes(workspace).to_owned(), nanoseconds_since_1970(now));
         let sql = "SELECT body, version FROM automation_jobs WHERE workspace = ?1 AND next_due <= ?2 ORDER BY next_due LIMIT ?3";
         Box::pin(self.database.read(move |connection| all(connection, sql, params![workspace, now, integer(limit)], job)))
