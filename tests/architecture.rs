@@ -20,6 +20,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("sandbox", &["contract", "text"]),
     ("store", &["contract"]),
     ("channels", &["contract", "store", "text"]),
+    ("cron", &["contract", "store", "text"]),
     ("memory", &["contract", "patch", "store", "text"]),
     ("policy", &["contract", "pattern", "programs", "text"]),
     ("engine", &["contract", "policy", "redact", "store", "text"]),
@@ -41,7 +42,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "agent", "builtin", "channels", "config", "contract", "engine", "gateway", "host", "jobs", "mcp", "memory", "nodes", "patch", "pattern",
+            "agent", "builtin", "channels", "config", "contract", "cron", "engine", "gateway", "host", "jobs", "mcp", "memory", "nodes", "patch", "pattern",
             "plugins", "policy", "prompts", "provider", "redact", "sandbox", "store", "text", "tui",
         ],
     ),

@@ -5,6 +5,7 @@ mod clauses;
 mod grammar;
 mod phrases;
 mod questions;
+mod reminders;
 mod request;
 mod steps;
 #[cfg(test)]
@@ -28,6 +29,7 @@ const ANNOUNCEMENT: &str = "[demo model: a few rules, not a language model]";
 const HELP: &str = "I understand plain requests: \"list files\", \"find *.toml\", \"read README.md\", \"search for TODO\", \
                     \"create notes.txt with 'hello'\", \"append 'more' to notes.txt\", \"replace 'hello' with 'goodbye' in notes.txt\", \
                     \"delete notes.txt\", \"rename a.txt to b.txt\", \"run `ls -l`\", \"run the tests\", \"git status\", \"fetch http://127.0.0.1:8080/\", \
+                    \"remind me every weekday at 9 to water the plants\", \
                     \"what time is it in Tokyo\", \"how much memory is there\", and several steps with \"then\" (\"append 'more' to notes.txt then show it\"). \
                     For a real model set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or configure a provider.";
 /// How much of a result is repeated in an answer.
@@ -104,6 +106,8 @@ fn answer(turn: &ModelTurn<'_>) -> Vec<Block> {
         Ok(steps) => steps,
         // A conversation that was compacted begins with results.
         Err(_) if !lines.is_empty() => return vec![said(lines, None)],
+        // What the user scheduled for now: a reminder is said, and nothing else is understood.
+        Err(_) if reminders::scheduled(&text).is_some() => return vec![reminded(&text)],
         Err(NotUnderstood(part)) => return vec![not_understood(&part)],
     };
     match next_action(&steps, &results) {
@@ -129,6 +133,11 @@ fn said(mut lines: Vec<String>, why: Option<String>) -> Block {
     lines.insert(0, ANNOUNCEMENT.to_owned());
     lines.extend(why);
     Block::text(lines.join("\n"))
+}
+
+fn reminded(text: &str) -> Block {
+    let message = reminders::scheduled(text).unwrap_or_default();
+    Block::text(format!("{ANNOUNCEMENT} Reminder: {}", ellipsize(message, RESULT_CHARS)))
 }
 
 fn not_understood(part: &str) -> Block {

@@ -69,6 +69,10 @@ tools! {
         notify => Notify,
         send_user_message => SendUserMessage,
     }
+    automation {
+        cron => Cron,
+        gateway => GatewayTool,
+    }
     planning {
         tool_search => ToolSearch,
         todo_write => TodoWrite,

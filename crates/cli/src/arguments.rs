@@ -3,6 +3,7 @@
 mod agents;
 mod caller;
 mod channels;
+mod cron;
 mod mcp;
 mod mcp_servers;
 mod memory;
@@ -25,6 +26,7 @@ use haft_tui::chat::ChatOptions;
 pub(crate) use self::agents::{AgentsCommand, EditAgentArgs, KEYS as AGENT_KEYS};
 pub(crate) use self::caller::{ActingArgs, CallerArgs};
 pub(crate) use self::channels::{ChannelsCommand, SendersCommand};
+pub(crate) use self::cron::{AddJobArgs, CronCommand};
 pub(crate) use self::mcp::{McpArgs, McpClient, McpCommand, McpInstallArgs, McpTokenCommand};
 pub(crate) use self::mcp_servers::{AddServerArgs, LoginArgs, ServersCommand};
 pub(crate) use self::memory::MemoryCommand;
@@ -169,6 +171,12 @@ pub(crate) enum CliCommand {
     Channels {
         #[command(subcommand)]
         command: ChannelsCommand,
+    },
+    /// List, add, run, pause and remove scheduled jobs; `haft serve` runs them
+    #[command(long_about = help::CRON, after_long_help = help::CRON_EXAMPLES, disable_help_subcommand = true)]
+    Cron {
+        #[command(subcommand)]
+        command: CronCommand,
     },
     /// Add, search, list, remove and check notes that outlast a conversation
     #[command(long_about = help::MEMORY, after_long_help = help::MEMORY_EXAMPLES, disable_help_subcommand = true)]

@@ -6,6 +6,7 @@ mod call;
 mod chat;
 mod completions;
 mod config;
+mod cron;
 mod demo;
 mod doctor;
 mod explain;
@@ -54,6 +55,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         CliCommand::Plugins { command } => plugins::run(&common, &command, &output()),
         CliCommand::Mcp(request) => mcp::run(&common, &request, &output()),
         CliCommand::Channels { command } => channels::run(&common, &command, &output()),
+        CliCommand::Cron { command } => cron::run(&common, &command, &output()),
         CliCommand::Memory { command } => memory::run(&common, &command, &output()),
         CliCommand::Node { command } => node::run(&common, &command, &output()),
         CliCommand::Models(request) => models::run(&common, request, &output()),

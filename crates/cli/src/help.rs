@@ -186,6 +186,21 @@ Examples:
   haft channels senders list
   haft channels sent --limit 5";
 
+pub(crate) const CRON: &str = "\
+List, add, show, run, pause, resume and remove scheduled jobs of this folder. Times are in your time zone unless --zone names another. \
+Jobs run while `haft serve` runs here; a run that was missed is made up for by the policy of its job. Models schedule jobs with the \
+tool 'cron', and the page of `haft serve` shows all of them.";
+
+pub(crate) const CRON_EXAMPLES: &str = "\
+Examples:
+  haft cron add \"Summarise the new issues\" --cron \"0 9 * * 1-5\"
+  haft cron add \"Check the backup\" --every 6h --delivery webhook --to https://hooks.example.org/backup
+  haft cron add \"Stand up\" --at 20m
+  haft cron list
+  haft cron run \"Check the backup\"
+  haft cron pause \"Check the backup\"
+  haft cron runs";
+
 pub(crate) const MEMORY: &str = "\
 Add, search, list, remove and check notes that outlast a conversation: MEMORY.md and memory/*.md in the workspace, and the paths \
 of memory.paths. They are plain Markdown: edit and commit them as you like. The head of MEMORY.md is in the system prompt, and \

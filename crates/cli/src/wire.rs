@@ -6,6 +6,7 @@
 mod advice_tests;
 mod agent_types;
 mod attachment_files;
+mod automation;
 mod channels;
 mod cleaning;
 mod command_rules;
@@ -29,6 +30,7 @@ mod prompts;
 mod repair;
 mod retention;
 mod rule_file;
+mod server_control;
 mod services;
 mod session;
 mod settings;
@@ -58,6 +60,7 @@ use haft_provider::Model;
 use haft_store::{Blobs, CallLog, FileBlobs, InMemoryCallLog, OpenedLog, SqliteCallLog, StoreError};
 use haft_tui::time::local_time;
 
+pub(crate) use self::automation::{SchedulerLock, folder_key, is_served, signal_file};
 pub(crate) use self::channels::{ChannelCaller, ServedChannels};
 pub(crate) use self::cleaning::finish as finish_cleaning;
 pub(crate) use self::config_lint::warn_of_settings;
@@ -71,6 +74,7 @@ pub(crate) use self::nodes::{LocalRunner, node_name};
 pub(crate) use self::plugins::{ProjectPlugin, plugin_store, project_plugins, register_plugin, registry_in};
 pub(crate) use self::prompts::{Prompts, prompt_folders};
 pub(crate) use self::retention::{PruneMode, PrunedKind, QUARANTINE, prune};
+pub(crate) use self::server_control::{RestartRequest, ServerControl};
 pub(crate) use self::services::{add_planning, small_model, terminal_questions};
 pub(crate) use self::settings::{
     Settings, TrustMode, check, check_text, config_file, data_folder, read, refused, report_width, user_file, workspace,
@@ -195,6 +199,8 @@ pub(crate) struct ServedParts {
     pub(crate) store: Arc<SqliteCallLog>,
     pub(crate) nodes: Option<NodeHub>,
     pub(crate) channels: ServedChannels,
+    /// What tools can ask of the server.
+    pub(crate) control: Arc<ServerControl>,
 }
 
 impl Wire {

@@ -6,6 +6,7 @@ mod suite {
     mod advice;
     mod agents;
     mod attacks;
+    mod automation;
     mod backends;
     mod bad_commands;
     mod bypass;

@@ -18,6 +18,7 @@ const DOCUMENTS: &[&str] = &[
     "CONTRIBUTING.md",
     "docs/ADDING_A_TOOL.md",
     "docs/AGENTS.md",
+    "docs/AUTOMATION.md",
     "docs/CHANNELS.md",
     "docs/CHAT.md",
     "docs/COMMANDS.md",

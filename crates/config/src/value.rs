@@ -108,7 +108,7 @@ impl ConfigValue {
         self.to_string() == other.to_string()
     }
     /// Whether it allows less than `other`. `words` are a choice's words, loosest first.
-    pub(crate) fn is_stricter(&self, other: &Self, words: &[&str]) -> bool {
+    pub fn is_stricter(&self, other: &Self, words: &[&str]) -> bool {
         let rank = |word: &str| words.iter().position(|known| *known == word);
         // Without questions some calls are refused that are asked about elsewhere, and others run: neither is stricter.
         let comparable = |word: &str| word != AskMode::Never.as_str() && word != ExecAsk::Auto.as_str();

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::automation_use::{AutomationUse, GatewayUse};
 use crate::channel_use::ChannelUse;
 use crate::capability::{Clocks, Files, Http, Notices, Processes, Spills};
 use crate::commit::no_change_sets;
@@ -302,6 +303,14 @@ impl ToolContext {
     /// The channels of the configuration, as planned.
     pub fn channels(&self) -> ChannelUse<'_> {
         ChannelUse { cx: self }
+    }
+    /// Scheduled jobs, as planned.
+    pub fn automation(&self) -> AutomationUse<'_> {
+        AutomationUse { cx: self }
+    }
+    /// The server of the conversation, as planned.
+    pub fn gateway(&self) -> GatewayUse<'_> {
+        GatewayUse { cx: self }
     }
     /// Where responses are stored for later calls; what is in it came from the web, and holds no state of the session.
     pub fn page_cache(&self) -> Option<&dyn PageCache> {

@@ -6,6 +6,7 @@
 #![warn(missing_docs)]
 
 mod apply;
+mod automation_use;
 mod call;
 mod capability;
 pub mod causes;
@@ -40,6 +41,7 @@ mod tool;
 mod tree;
 mod turn_tools;
 
+pub use automation_use::{AutomationUse, GatewayUse};
 pub use call::{Arguments, Envelope, ToolCall, ToolResult};
 pub use capability::{Clocks, Files, Http, Notices, Processes, Spills};
 pub use changes::{

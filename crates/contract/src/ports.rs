@@ -4,10 +4,12 @@
 //! against the plan of the call first. Data types that tools do exchange with a port are also exported at the crate root.
 
 mod approval;
+mod automation;
 mod channels;
 mod clock;
 mod files;
 mod gate;
+mod gateway_control;
 mod http;
 mod job_registry;
 mod journal;
@@ -30,12 +32,18 @@ mod user_questions;
 mod web;
 
 pub use approval::{ApprovalAnswer, ApprovalRequest, Approver, GrantWidth, RuleStore};
+pub use automation::{
+    Announce, AnnounceTarget, Announcement, Automation, AutomationStatus, Delivered, DeliveryMode, DeliveryState, JobDelivery, JobDraft,
+    JobNotice, JobRun, JobSchedule, JobTarget, JobView, MissedRuns, OverlapRule, RunState, RunTrigger, ScheduleText, ScheduledJob,
+    WakeMode,
+};
 pub use channels::{
     ChannelAction, ChannelCommand, ChannelEntry, ChannelFile, ChannelKind, ChannelOffer, ChannelReceipt, MessageChannels, SendOutcome,
 };
-pub use clock::{Clock, LocalOffset};
+pub use clock::{AlarmClock, Clock, LocalOffset};
 pub use files::{FileInfo, FileKind, FileReader, FileSystem, PreImage, StagedEntry, WriteMode, WriteOutcome};
 pub use gate::{EgressGate, EgressRefusal, Gate, NetworkDecision, NetworkVerdict};
+pub use gateway_control::{AuthorityChange, ConfigPart, ConfigPreview, GatewayControl, KeyChange};
 pub use http::{Body, HttpClient, HttpRequest, HttpResponse, RedirectCheck, ResolvedAddress};
 pub use job_registry::{JobRecord, JobRegistry, JobScope};
 pub use journal::{Journal, SpillFile, SpillWriter};

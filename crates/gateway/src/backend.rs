@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use haft_contract::BoxFuture;
+use haft_contract::ports::Automation;
 use haft_store::{CallLog, SessionStore};
 use haft_tui::chat::{ChatBackend, ChatOptions};
 use haft_tui::failure::Failure;
@@ -102,6 +103,8 @@ pub trait GatewayBackend: Send + Sync {
     fn server<'a>(&'a self, name: &'a str, request: ServerRequest<'a>) -> BoxFuture<'a, Result<Value, Failure>>;
     /// MCP servers and providers.
     fn connections(&self) -> BoxFuture<'_, Result<Value, Failure>>;
+    /// Scheduled jobs.
+    fn automation(&self) -> Result<Arc<dyn Automation>, Failure>;
     /// The budget, as far as it is set, in dollars.
     fn budget(&self) -> Value;
     /// A request of a service to a channel: the status and the body of the answer.

@@ -19,7 +19,7 @@ mod invocations;
 mod openapi;
 mod render;
 mod routes;
-mod served_conversations;
+mod served_sessions;
 mod server;
 mod sessions;
 mod time;
@@ -30,6 +30,6 @@ pub use self::backend::{
     AgentChange, BackendVersions, ChangeDecision, ChangeRequest, GatewayBackend, HookDelivery, KeyEdit, LaterChanges, MemoryRequest, QuarantineRequest,
     Saving, ServerRequest, ToolRequest, UndoRequest,
 };
-pub use self::served_conversations::ServedConversations;
+pub use self::served_sessions::ServedSessions;
 pub use self::server::{Gateway, GatewayError, GatewayOptions};
 pub use self::tls::TlsFiles;

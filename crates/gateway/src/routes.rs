@@ -3,6 +3,7 @@
 mod access;
 mod agents;
 mod approvals;
+mod automation;
 mod changes;
 mod connections;
 mod events;
@@ -37,6 +38,7 @@ pub(crate) fn router(app: App) -> Router {
         .merge(of_sessions())
         .merge(of_tools())
         .merge(of_system())
+        .merge(of_automation())
         .route("/events", get(events::stream))
         .route("/approvals", get(approvals::list))
         .route("/approvals/{id}", post(approvals::answer))
@@ -111,12 +113,20 @@ fn of_system() -> Router<App> {
         .route("/openapi.json", get(system::openapi))
 }
 
+fn of_automation() -> Router<App> {
+    Router::new()
+        .route("/automation", get(automation::list).post(automation::add))
+        .route("/automation/{id}", get(automation::one).patch(automation::change).delete(automation::remove))
+        .route("/automation/{id}/run", post(automation::run))
+}
+
 /// Adds the bodies of requests to a document.
 pub(crate) fn bodies(generator: &mut schemars::SchemaGenerator) {
     add::<access::LoginRequest>(generator);
     add::<access::MintRequest>(generator);
     add::<agents::AgentRequest>(generator);
     add::<approvals::AnswerRequest>(generator);
+    add::<automation::JobRequest>(generator);
     add::<changes::DecideRequest>(generator);
     add::<connections::ApproveRequest>(generator);
     add::<history::UndoBody>(generator);

@@ -21,7 +21,7 @@ use crate::backend::GatewayBackend;
 use crate::connections::{PageRequests, limits};
 use crate::error::ApiError;
 use crate::routes::router;
-use crate::served_conversations::ServedConversations;
+use crate::served_sessions::ServedSessions;
 use crate::sessions::SessionHost;
 use crate::tls::{SecureListener, TlsFiles};
 
@@ -136,9 +136,14 @@ impl Gateway {
         &self.program_token
     }
 
-    /// The sessions that run in it.
-    pub fn conversations(&self) -> ServedConversations {
-        ServedConversations(Arc::clone(&self.app.sessions))
+    /// The sessions of the server, for programs that run turns in it.
+    pub fn sessions(&self) -> ServedSessions {
+        ServedSessions::new(&self.app)
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.listener.local_addr().ok()
     }
 
     /// What the user should know, such as tokens of an earlier server that cannot be read.

@@ -45,6 +45,7 @@ pub use self::git_settings::paths_run_by_git;
 pub use self::protected::may_be_protected;
 pub use self::sandbox_paths::{SandboxPaths, ScanCache};
 pub use self::special_entry::{directory_state, link_state};
+pub(crate) use self::watch::waitable;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

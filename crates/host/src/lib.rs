@@ -1,7 +1,9 @@
 //! The real machine behind the capabilities: files beneath open handles, the guarded network, the egress proxy, the clock, notices.
 #![warn(missing_docs)]
 
+mod alarm;
 mod clock;
+mod file_signal;
 mod files;
 mod http;
 mod local;
@@ -10,7 +12,9 @@ mod page_cache;
 mod proxy;
 mod system;
 
+pub use alarm::SystemAlarm;
 pub use clock::SystemClock;
+pub use file_signal::{FileSignal, send_signal};
 pub use files::{
     FolderStamp, LocalFiles, SandboxPaths, ScanCache, WorkspaceOptions, directory_state, link_state, may_be_protected,
     paths_run_by_git, sha256,

@@ -14,4 +14,4 @@ pub use in_memory_sessions::InMemorySessionStore;
 pub use memory_index::{
     ChunkRow, FileStamp, KnownFile, MemoryDatabase, MissingVectors, NewChunk, NewFile, OpenedMemory, StoredVector, VectorRow, VectorTask,
 };
-pub use sqlite::{OpenedLog, SqliteCallLog, SqliteChannels, SqliteJobs, SqliteOptions, SqliteSessionStore, StorePruner};
+pub use sqlite::{OpenedLog, SqliteAutomation, SqliteCallLog, SqliteChannels, SqliteJobs, SqliteOptions, SqliteSessionStore, StorePruner};

@@ -3,6 +3,7 @@
 //! One trait per subject, one file per backend, and one conformance test that every backend runs.
 #![warn(missing_docs)]
 
+mod automation_store;
 mod backend;
 mod blobs;
 mod call_log;
@@ -11,9 +12,10 @@ mod error;
 mod session_store;
 mod short_id;
 
+pub use automation_store::{AutomationChange, AutomationStore, RunOwner};
 pub use backend::{
     ChunkRow, FileBlobs, FileStamp, InMemoryCallLog, InMemorySessionStore, KnownFile, MemoryDatabase, MissingVectors, NewChunk, NewFile,
-    OpenedLog, OpenedMemory, SqliteCallLog, SqliteChannels, SqliteJobs, SqliteOptions, SqliteSessionStore, StorePruner, StoredVector, VectorRow,
+    OpenedLog, OpenedMemory, SqliteAutomation, SqliteCallLog, SqliteChannels, SqliteJobs, SqliteOptions, SqliteSessionStore, StorePruner, StoredVector, VectorRow,
     VectorTask,
 };
 pub use blobs::{BlobId, BlobWriter, Blobs};

@@ -69,6 +69,19 @@ pub(super) enum DemoRequest {
     Delegate {
         task: String,
     },
+    /// A message in this conversation, later.
+    Remind {
+        time: ReminderTime,
+        message: String,
+    },
+}
+
+/// When a reminder is said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ReminderTime {
+    At(String),
+    Every(String),
+    Cron(String),
 }
 
 /// A call: the tools that can make it, by every name of a dialect and the canonical one first, and its arguments.
@@ -81,9 +94,9 @@ pub(super) struct DemoCall {
 impl DemoRequest {
     /// Whether it changes something, so that what follows must wait for it.
     pub(super) fn changes(&self) -> bool {
-        use DemoRequest::{Append, Create, Delegate, Delete, Rename, Replace, Run, Tests, Write};
+        use DemoRequest::{Append, Create, Delegate, Delete, Remind, Rename, Replace, Run, Tests, Write};
         let is_file_change = matches!(self, Create { .. } | Write { .. } | Append { .. } | Replace { .. } | Delete { .. } | Rename { .. });
-        is_file_change || matches!(self, Run { .. } | Tests | Delegate { .. })
+        is_file_change || matches!(self, Run { .. } | Tests | Delegate { .. } | Remind { .. })
     }
 
     /// The file that it is about, and that is there afterwards: "it" in the next request.
@@ -136,6 +149,16 @@ impl DemoRequest {
             Self::Http { url } => DemoCall::new(&["http_request", "web_fetch", "WebFetch"], json!({ "url": url })),
             Self::Machine => DemoCall::new(&["system_info"], json!({})),
             Self::Notify { message } => DemoCall::new(&["notify"], json!({ "message": message })),
+            Self::Remind { time, message } => {
+                let (key, value) = match time {
+                    ReminderTime::At(at) => ("at", at),
+                    ReminderTime::Every(every) => ("every", every),
+                    ReminderTime::Cron(cron) => ("cron", cron),
+                };
+                let mut arguments = json!({ "action": "add", "message": message, "session": "main" });
+                arguments[key] = json!(value);
+                DemoCall::new(&["cron"], arguments)
+            }
             Self::Delegate { task } => {
                 DemoCall::new(&["agent", "Agent"], json!({ "prompt": task, "description": task, "subagent_type": "explore" }))
             }

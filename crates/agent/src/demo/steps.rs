@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::clauses::{Joint, clauses};
 use super::grammar;
 use super::questions::question;
+use super::reminders::{reminder, scheduled};
 use super::request::{DemoCall, DemoRequest, FollowUp};
 
 /// How many requests of one text are served.
@@ -23,6 +24,11 @@ pub(super) struct NotUnderstood(pub(super) String);
 
 /// The steps of a text. If one part of it is not understood, none is done.
 pub(super) fn steps(text: &str) -> Result<Vec<DemoStep>, NotUnderstood> {
+    if let Some(reminder) = reminder(text) {
+        return Ok(vec![DemoStep(vec![reminder])]);
+    }
+    // A scheduled request is done as if it were asked for now.
+    let text = scheduled(text).unwrap_or(text);
     let mut steps: Vec<DemoStep> = Vec::new();
     let clauses = clauses(text);
     if clauses.is_empty() || clauses.len() > MAX_REQUESTS {

@@ -1,5 +1,6 @@
 //! `haft doctor`: checks what works here, and says how to fix the rest. It sends nothing.
 
+mod automation;
 mod channels;
 mod machine;
 mod nodes;
@@ -90,6 +91,9 @@ async fn all(common: &Common, output: &Output) -> Vec<DoctorCheck> {
         checks.extend(channels::checks(&wire).await);
     }
     checks.extend(state::checks().await);
+    if let Ok(wire) = Wire::new(common, output) {
+        checks.push(automation::check(&wire).await);
+    }
     checks.extend(nodes::check(common, output).await);
     checks.extend(machine::checks());
     checks

@@ -1,70 +1,121 @@
 //! `haft serve`: the page and the API, which `haft-gateway` holds. Here is what it needs of this program.
 
 mod agents;
+mod automation;
 mod backend;
 mod changes;
 mod config_files;
+mod delivery;
 mod machine;
 mod memory;
+mod restart;
 mod servers;
 mod settings;
 mod spills;
 mod tools;
 mod undo;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
-use haft_gateway::{Gateway, GatewayError, GatewayOptions, PageApprovals, TlsFiles};
+use haft_gateway::{Gateway, GatewayError, GatewayOptions, PageApprovals, ServedSessions, TlsFiles};
 use haft_nodes::{ControlServer, NodeHub};
 use haft_store::CallLog;
 use ring::digest::{SHA256, digest};
 use serde_json::json;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use self::automation::ServedJobs;
 use self::backend::ServeBackend;
 use crate::arguments::{Common, ServeArgs};
 use crate::commands::block_on;
 use crate::commands::interrupt::interruptible;
 use crate::failure::{Exit, Failure};
 use crate::output::{Output, note, warn};
-use crate::wire::{self, ServedChannels, ServedParts, Wire};
+use crate::wire::{self, ServedChannels, ServedParts, ServerControl, Wire};
 
 /// Where programs of this user find a running server, in the folder for sockets.
 pub(super) const SERVER_FILE: &str = "gateway.json";
 
+/// How long runs of jobs may take to be stored when the server stops.
+const JOB_GRACE: Duration = Duration::from_secs(5);
+
 pub(crate) fn run(common: &Common, request: &ServeArgs, output: &Output) -> Result<Exit, Failure> {
     let wire = Wire::new(common, output)?;
     raise_file_limit();
-    block_on(async {
-        let store = wire::store(&wire.settings.data_folder)?;
-        wire.repair_interrupted(&(Arc::clone(&store) as Arc<dyn CallLog>)).await;
-        let approvals = PageApprovals::new(wire.settings.workspace.clone(), wire.own_file().ok());
-        let stop = CancellationToken::new();
-        let (nodes, channels) = (ServedNodes::open(&wire, &stop).await, ServedChannels::default());
-        let (store_of_calls, hub) = (Arc::clone(&store), nodes.hub.clone());
-        let served = ServedParts { approvals: approvals.clone(), store: store_of_calls, nodes: hub, channels: channels.clone() };
-        let file = wire.run_folder().join(SERVER_FILE);
-        let mut options = options(request, &wire);
-        options.nodes.clone_from(&nodes.hub);
-        let backend = Arc::new(ServeBackend::new(common, output, wire, served));
-        let wire = backend.wire_of(None)?;
-        let gateway = Gateway::bind(backend, approvals.clone(), options).await.map_err(|error| failure(&error))?;
-        let (url, link) = (gateway.url().to_owned(), gateway.link().to_owned());
-        output.show(|| json!({ "url": url, "link": link }), || format!("{link}\n"))?;
-        note("The link works once, in one browser; the page makes more. Ctrl-C ends the server.");
-        gateway.notice().into_iter().for_each(note);
-        let _known = KnownServer::announce(file, &url, gateway.program_token())?;
-        let control = nodes.control.map(|control| (control, stop.clone()));
-        let control = control.map(|(control, stop)| tokio::spawn(async move { control.serve(&stop).await }));
-        channels.start(&wire, &store, &approvals, gateway.conversations(), stop.child_token());
-        // To be stopped is how a server ends: no failure.
-        let (served, _) = Box::pin(interruptible(gateway.serve(&stop), &stop)).await?;
-        stop.cancel();
-        if let Some(control) = control {
-            control.await.ok();
-        }
-        served.map_err(|error| failure(&error)).map(|()| Exit::Success)
+    match block_on(serve(common, request, output, wire))? {
+        Some(address) => Err(restart::exec(address)),
+        None => Ok(Exit::Success),
+    }
+}
+
+/// Serves until it is stopped; returns its address if it is to start again.
+async fn serve(common: &Common, request: &ServeArgs, output: &Output, wire: Wire) -> Result<Option<Option<SocketAddr>>, Failure> {
+    let store = wire::store(&wire.settings.data_folder)?;
+    wire.repair_interrupted(&(Arc::clone(&store) as Arc<dyn CallLog>)).await;
+    let approvals = PageApprovals::new(wire.settings.workspace.clone(), wire.own_file().ok());
+    let stop = CancellationToken::new();
+    let (nodes, channels, control) = (ServedNodes::open(&wire, &stop).await, ServedChannels::default(), Arc::new(ServerControl::default()));
+    let served = ServedParts {
+        approvals: approvals.clone(),
+        store: Arc::clone(&store),
+        nodes: nodes.hub.clone(),
+        channels: channels.clone(),
+        control: Arc::clone(&control),
+    };
+    let (run_folder, workspace) = (wire.run_folder(), wire.settings.workspace.clone());
+    let mut options = options(request, &wire);
+    options.nodes.clone_from(&nodes.hub);
+    let backend = Arc::new(ServeBackend::new(common, output, wire, served));
+    let gateway = Gateway::bind(Arc::clone(&backend) as _, approvals.clone(), options).await.map_err(|error| failure(&error))?;
+    let url = gateway.url().to_owned();
+    show_link(&gateway, output)?;
+    let _known = KnownServer::announce(run_folder.join(SERVER_FILE), &url, gateway.program_token())?;
+    let (sessions, address, wire) = (gateway.sessions(), gateway.address(), backend.wire_of(None)?);
+    let nodes = nodes.serve(&stop);
+    channels.start(&wire, &store, &approvals, sessions.clone(), stop.child_token());
+    control.offer(&sessions, &url, reload(&backend, &sessions));
+    let jobs = ServedJobs::start(&*wire, &backend.served, &sessions, &stop)?;
+    if jobs.is_none() {
+        note("another server runs the scheduled jobs of this folder");
+    }
+    restart::take_over(&sessions, &run_folder, &workspace);
+    let restarting = tokio::spawn({
+        let (stop, control) = (stop.clone(), Arc::clone(&control));
+        async move { restart::wait(&control, &sessions, &run_folder, &workspace, &stop).await }
+    });
+    // To be stopped is how a server ends: no failure.
+    let (served, _) = Box::pin(interruptible(gateway.serve(&stop), &stop)).await?;
+    restarting.abort();
+    stop.cancel();
+    if let Some(nodes) = nodes {
+        nodes.await.ok();
+    }
+    if let Some(jobs) = jobs {
+        // Runs whose turn has ended are stored; the others are continued by the next server.
+        tokio::time::timeout(JOB_GRACE, jobs.scheduler.drained()).await.ok();
+    }
+    served.map_err(|error| failure(&error))?;
+    Ok(control.restart_request().map(|_| address))
+}
+
+fn show_link(gateway: &Gateway, output: &Output) -> Result<Exit, Failure> {
+    let (url, link) = (gateway.url(), gateway.link());
+    let shown = output.show(|| json!({ "url": url, "link": link }), || format!("{link}\n"))?;
+    note("The link works once, in one browser; the page makes more. Ctrl-C ends the server.");
+    gateway.notice().into_iter().for_each(note);
+    Ok(shown)
+}
+
+/// What takes the settings as they are in their files now.
+fn reload(backend: &Arc<ServeBackend>, sessions: &ServedSessions) -> Arc<dyn Fn() + Send + Sync> {
+    let (backend, sessions) = (Arc::clone(backend), sessions.clone());
+    Arc::new(move || {
+        backend.reload();
+        sessions.use_new_settings();
     })
 }
 
@@ -76,6 +127,12 @@ struct ServedNodes {
 }
 
 impl ServedNodes {
+    /// Answers other programs of this user until the server stops.
+    fn serve(self, stop: &CancellationToken) -> Option<JoinHandle<()>> {
+        let (control, stop) = (self.control?, stop.clone());
+        Some(tokio::spawn(async move { control.serve(&stop).await }))
+    }
+
     /// Without them the server works as well, and says why.
     async fn open(wire: &Wire, stop: &CancellationToken) -> Self {
         let opened = async {

@@ -1,17 +1,22 @@
 //! The services of calls and conversations.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
+use std::time::Instant;
 
 use haft_agent::{FindProvider, MessageEvents, Meter, SideModel, Steering, StoredTodos, TurnWatcher};
-use haft_contract::ports::{Services, SmallModel, UserQuestions};
+use haft_contract::ports::{GatewayControl, Services, SmallModel, UserQuestions};
 use haft_store::SessionStore;
 
 use super::mcp_questions::TerminalElicitor;
 use super::prompts::SkillService;
+use super::server_control::ServedGateway;
 use super::settings_access::ModelSettings;
 use super::{DEFERRED, UserPrompts, Wire, models};
 use crate::output::Output;
 use crate::terminal::{Terminal, TurnPrinter};
+
+/// When the process began to serve.
+static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 impl Wire {
     /// Services that every call has, with a conversation or without.
@@ -22,6 +27,12 @@ impl Wire {
         services.memory = Some(self.memory());
         services.nodes = Some(self.node_directory());
         services.channels = self.has_channels().then(|| Arc::clone(self.channels()) as _);
+        services.automation = Some(self.automation());
+        services.gateway = self.served.as_ref().map(|served| {
+            let settings = ModelSettings::new(self);
+            let (control, automation) = (Arc::clone(&served.control), self.automation());
+            Arc::new(ServedGateway { settings, control, automation, started: STARTED.to_owned() }) as Arc<dyn GatewayControl>
+        });
         services.skills = Some(Arc::new(SkillService::new(Arc::clone(&self.prompts))));
         services
     }

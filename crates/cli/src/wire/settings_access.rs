@@ -42,7 +42,20 @@ impl ModelSettings {
         }
     }
 
-    fn load(&self, text: &str) -> Loaded {
+    /// The user's file as it is now.
+    pub(super) fn own_file(&self) -> Result<OwnFile, ToolError> {
+        let file = self.file.clone().map_err(|why| ToolError::execution(format!("There is no configuration file: {why}.")))?;
+        OwnFile::read(&file).map_err(|error| unsaved(&error))
+    }
+
+    /// The settings with this text as the user's file.
+    pub(super) fn with_text(&self, text: &str) -> Self {
+        let Self { common, workspace, registry, file, .. } = self;
+        let (common, workspace, file) = (common.clone(), workspace.clone(), file.clone());
+        Self { provenance: self.load(text).provenance, common, workspace, registry: Arc::clone(registry), file }
+    }
+
+    pub(super) fn load(&self, text: &str) -> Loaded {
         check_text(&self.common, &self.workspace, &self.registry, text)
     }
 
@@ -131,7 +144,7 @@ impl SettingsAccess for ModelSettings {
     }
 }
 
-fn pre_image(own: &OwnFile, after: &str) -> Result<PreImage, ToolError> {
+pub(super) fn pre_image(own: &OwnFile, after: &str) -> Result<PreImage, ToolError> {
     let content = own.exists().then(|| Box::new(Cursor::new(own.text().as_bytes().to_vec())) as Box<_>);
     let mode = if own.exists() { file_mode(own.path()) } else { None };
     Ok(PreImage {
@@ -150,7 +163,7 @@ fn file_mode(path: &Path) -> Option<u32> {
     path.metadata().ok().map(|metadata| metadata.permissions().mode() & 0o7777)
 }
 
-fn hash(text: &str) -> Result<String, ToolError> {
+pub(super) fn hash(text: &str) -> Result<String, ToolError> {
     haft_host::sha256(text.as_bytes(), || Ok(())).map_err(|error| ToolError::execution(error.to_string()))
 }
 
@@ -187,7 +200,7 @@ fn without_credentials(value: Value) -> Value {
     }
 }
 
-fn unsaved(error: &SaveError) -> ToolError {
+pub(super) fn unsaved(error: &SaveError) -> ToolError {
     ToolError::execution(error.to_string())
 }
 

@@ -15,6 +15,10 @@ pub enum SettingEdit {
     SetText(String, String),
     /// Give it a list of words.
     SetList(String, Vec<String>),
+    /// Switch it on or off.
+    SetFlag(String, bool),
+    /// Give it a number.
+    SetNumber(String, i64),
     /// Put an entry into its list.
     Add(String, String),
     /// Take an entry out of its list.
@@ -25,7 +29,12 @@ impl SettingEdit {
     /// The key that it changes: `rules.allow`.
     pub fn key(&self) -> &str {
         match self {
-            Self::SetText(key, _) | Self::SetList(key, _) | Self::Add(key, _) | Self::Remove(key, _) => key,
+            Self::SetText(key, _)
+            | Self::SetList(key, _)
+            | Self::SetFlag(key, _)
+            | Self::SetNumber(key, _)
+            | Self::Add(key, _)
+            | Self::Remove(key, _) => key,
         }
     }
 
@@ -46,6 +55,8 @@ impl SettingEdit {
             }
             Self::Remove(..) => return Ok(()),
             Self::SetText(_, text) => text.as_str().into(),
+            Self::SetFlag(_, flag) => (*flag).into(),
+            Self::SetNumber(_, number) => (*number).into(),
             Self::SetList(_, entries) => Value::Array(entries.iter().map(String::as_str).collect::<Array>()),
         };
         match table.get_mut(name) {

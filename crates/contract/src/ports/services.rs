@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    MemoryIndex, MessageChannels, NodeDirectory, OutputSink, SessionDirectory, SettingsAccess, SkillLibrary, SmallModel, SubAgents, TodoStore, ToolIndex,
+    Automation, GatewayControl, MemoryIndex, MessageChannels, NodeDirectory, OutputSink, SessionDirectory, SettingsAccess, SkillLibrary, SmallModel, SubAgents, TodoStore, ToolIndex,
     UserMessages, UserQuestions, WakeSource,
 };
 
@@ -40,6 +40,10 @@ pub struct Services {
     pub nodes: Option<Arc<dyn NodeDirectory>>,
     /// The channels of the configuration.
     pub channels: Option<Arc<dyn MessageChannels>>,
+    /// Scheduled jobs.
+    pub automation: Option<Arc<dyn Automation>>,
+    /// The server that the conversation runs in.
+    pub gateway: Option<Arc<dyn GatewayControl>>,
 }
 
 impl Services {
@@ -60,6 +64,8 @@ impl Services {
             memory: None,
             nodes: None,
             channels: None,
+            automation: None,
+            gateway: None,
         }
     }
 }

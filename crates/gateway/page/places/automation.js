@@ -1,4 +1,4 @@
-// Commands that run in the background.
+// Scheduled jobs, and commands that run in the background.
 
 import { api } from '../api.js';
 import { h, insertRendered } from '../dom.js';
@@ -7,9 +7,11 @@ import { act } from '../notices.js';
 import { href } from '../router.js';
 import { store } from '../store.js';
 import { empty, load, page } from '../elements/page.js';
+import { scheduledJobs } from '../elements/scheduled-jobs.js';
 
 export function mount(root) {
   const body = page(root, 'Automation');
+  const stopJobs = scheduledJobs(body);
   const processes = h('section.stack');
   body.append(h('h2', 'Background processes'), processes);
   const reload = load(
@@ -24,7 +26,13 @@ export function mount(root) {
             href('chat'),
           ),
   );
-  return { unmount: store.on('changed:jobs', () => reload()) };
+  const stopProcesses = store.on('changed:jobs', () => reload());
+  return {
+    unmount: () => {
+      stopJobs();
+      stopProcesses();
+    },
+  };
 
   function job(each) {
     const isRunning = each.state === 'running';

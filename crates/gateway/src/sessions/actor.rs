@@ -4,16 +4,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use haft_agent::Steering;
-use haft_contract::ports::{SubAgents, WakeSource};
-use haft_provider::Message;
+use haft_agent::{LedgerEntry, Steering, TurnEnd};
+use haft_contract::ports::{MessageLevel, SubAgents, UserMessage, WakeSource};
+use haft_provider::{Block, Message, StopReason, Usage};
 use haft_store::SessionRecord;
 use haft_tui::chat::{ChatBackend, ChatOptions, NamedFiles, Prompt, adopt_chosen_model, close_conversation, open_conversation};
 use haft_tui::conversation::Conversation;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::host::{PendingMessage, SentMessage, SessionHost, TurnControl};
+use super::host::{MessagePurpose, PendingMessage, SentMessage, SessionHost, TurnControl};
 use super::watcher::LiveSession;
 use crate::error::ApiError;
 
@@ -45,6 +45,7 @@ impl SessionActor {
         let mut conversation: Option<(Arc<dyn ChatBackend>, Conversation)> = None;
         loop {
             match self.next_step(&mut queue, conversation.as_ref().map(|(_, conversation)| conversation)).await {
+                NextStep::Message(message) if message.purpose == MessagePurpose::Announce => self.show(message, &mut conversation).await,
                 NextStep::Message(message) => self.answer(message, &mut conversation, &mut queue).await,
                 NextStep::News => {
                     if let Some((_, conversation)) = &mut conversation {
@@ -67,8 +68,7 @@ impl SessionActor {
         let message = conversation.runner.waiting_messages();
         let stored = conversation.sessions.open(&self.record.id).await.map_or(conversation.record.messages, |record| record.messages);
         self.live.change(|live| (live.begin(self.host.approvals.hub.newest(), stored), Vec::new()));
-        // Nobody waits for this turn: what failed is an event.
-        self.turn(conversation, message, queue).await.ok();
+        self.turn(conversation, message, queue, None).await;
     }
 
     async fn next_step(&self, queue: &mut mpsc::Receiver<PendingMessage>, conversation: Option<&Conversation>) -> NextStep {
@@ -88,6 +88,32 @@ impl SessionActor {
         }
     }
 
+    /// Stores a text as one of the model's, and shows it.
+    async fn show(&self, message: PendingMessage, conversation: &mut Option<(Arc<dyn ChatBackend>, Conversation)>) {
+        let shown = match self.opened(None, conversation).await {
+            Ok((_, conversation)) => self.keep_text(conversation, &message.text).await,
+            Err(error) => Err(error),
+        };
+        message.accepted.send(shown).ok();
+        self.host.announce(&self.record.id).await;
+    }
+
+    async fn keep_text(&self, conversation: &mut Conversation, text: &str) -> Result<SentMessage, ApiError> {
+        let message = Message::assistant(vec![Block::text(text)]);
+        let (model, stop, usage) = ("scheduled".to_owned(), StopReason::EndTurn, Usage::default());
+        let entry = LedgerEntry::Assistant { message: message.clone(), model, stop, usage };
+        conversation.runner.ledger.keep(&entry).await.map_err(ApiError::internal)?;
+        conversation.runner.messages.push(message);
+        let stored = conversation.sessions.open(&self.record.id).await?.messages;
+        self.live.change(|live| {
+            live.begin(self.host.approvals.hub.newest(), stored);
+            let level = MessageLevel::Info;
+            ((), live.message(&UserMessage { message: text.to_owned(), level, proactive: true, attachments: Vec::new() }))
+        });
+        self.live.change(|live| (live.clear(), Vec::new()));
+        Ok(SentMessage { item: String::new(), queued: false })
+    }
+
     /// Opens the conversation if that is not done, and runs the turn of a message.
     async fn answer(
         &self,
@@ -95,7 +121,7 @@ impl SessionActor {
         conversation: &mut Option<(Arc<dyn ChatBackend>, Conversation)>,
         queue: &mut mpsc::Receiver<PendingMessage>,
     ) {
-        let PendingMessage { text, model, accepted, ended } = message;
+        let PendingMessage { text, model, accepted, ended, .. } = message;
         if (model.is_some() || self.is_outdated(conversation.as_ref()))
             && let Some((_, before)) = conversation.take()
         {
@@ -112,8 +138,7 @@ impl SessionActor {
             live.user(&title, Some(number), false)
         });
         accepted.send(Ok(SentMessage { item, queued: false })).ok();
-        let text = self.turn(conversation, message, queue).await;
-        ended.map(|ended| ended.send(text).ok());
+        self.turn(conversation, message, queue, ended).await;
     }
 
     /// Whether the settings have changed since it was opened. A job of it would end with it, so then it stays.
@@ -145,14 +170,7 @@ impl SessionActor {
         model: Option<&str>,
         conversation: &mut Option<(Arc<dyn ChatBackend>, Conversation)>,
     ) -> Result<(Message, String, u64), ApiError> {
-        if conversation.is_none() {
-            self.settings.store(self.host.settings.load(Ordering::Relaxed), Ordering::Relaxed);
-            let chat = self.host.backend.chat(&self.options())?;
-            let record = self.host.backend.sessions().open(&self.record.id).await?;
-            let opened = open_conversation(&*chat, model, Some(&record), Arc::new(self.live.clone())).await?;
-            *conversation = Some((chat, opened));
-        }
-        let Some((chat, conversation)) = conversation else { return Err(ApiError::internal("The conversation is not open.")) };
+        let (chat, conversation) = self.opened(model, conversation).await?;
         self.take_access(chat, conversation).await?;
         adopt_chosen_model(conversation, &**chat).await?;
         let prompt = prompt(&**chat, text).await?;
@@ -163,13 +181,31 @@ impl SessionActor {
         Ok((message, text.to_owned(), number))
     }
 
+    /// The conversation; it is opened if that is not done.
+    async fn opened<'a>(
+        &self,
+        model: Option<&str>,
+        conversation: &'a mut Option<(Arc<dyn ChatBackend>, Conversation)>,
+    ) -> Result<&'a mut (Arc<dyn ChatBackend>, Conversation), ApiError> {
+        if conversation.is_none() {
+            self.settings.store(self.host.settings.load(Ordering::Relaxed), Ordering::Relaxed);
+            let chat = self.host.backend.chat(&self.options())?;
+            let record = self.host.backend.sessions().open(&self.record.id).await?;
+            let opened = open_conversation(&*chat, model, Some(&record), Arc::new(self.live.clone())).await?;
+            *conversation = Some((chat, opened));
+        }
+        conversation.as_mut().ok_or_else(|| ApiError::internal("The conversation is not open."))
+    }
+
     /// Runs a turn to its end; messages that arrive meanwhile are delivered with the next results.
     async fn turn(
         &self,
         conversation: &mut Conversation,
         message: Message,
         queue: &mut mpsc::Receiver<PendingMessage>,
-    ) -> Result<String, String> {
+        ended: Option<oneshot::Sender<TurnEnd>>,
+    ) {
+        let mut waiting: Vec<oneshot::Sender<TurnEnd>> = ended.into_iter().collect();
         let cancel = self.host.stop.child_token();
         let steering = conversation.runner.steering.clone();
         self.set_control(conversation, &cancel, &steering);
@@ -177,7 +213,6 @@ impl SessionActor {
         let turn = conversation.runner.turn(message, &cancel);
         let mut turn = std::pin::pin!(turn);
         let mut ticks = tokio::time::interval(FLUSH);
-        let mut waiting = Vec::new();
         let end = loop {
             tokio::select! {
                 end = &mut turn => break end,
@@ -190,12 +225,10 @@ impl SessionActor {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner).cancel = None;
         self.live.change(|live| (live.clear(), Vec::new()));
         self.host.announce(&self.record.id).await;
-        let answer = end.error.map_or(Ok(end.text), Err);
         for ended in waiting {
-            // Who sent the message may not wait any more.
-            ended.send(answer.clone()).ok();
+            // The program may have stopped waiting.
+            ended.send(end.clone()).ok();
         }
-        answer
     }
 
     fn set_control(&self, conversation: &Conversation, cancel: &CancellationToken, steering: &Steering) {
@@ -205,8 +238,7 @@ impl SessionActor {
         control.window = Some(conversation.runner.provider.model().context_window);
     }
 
-    /// Gives a message to the turn that runs; returns who waits for its end.
-    fn steer(&self, message: PendingMessage, steering: &Steering) -> Option<oneshot::Sender<Result<String, String>>> {
+    fn steer(&self, message: PendingMessage, steering: &Steering) -> Option<oneshot::Sender<TurnEnd>> {
         let item = self.live.change(|live| live.user(&message.text, None, true));
         steering.say(message.text);
         message.accepted.send(Ok(SentMessage { item, queued: true })).ok();

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use haft_agent::Steering;
+use haft_agent::{Steering, TurnEnd};
 use haft_contract::Access;
 use haft_store::{NewSession, SessionOverview, SessionRecord};
 use haft_tui::chat::ChatOptions;
@@ -24,7 +24,7 @@ use crate::error::ApiError;
 /// Messages that may wait for a session that is being opened.
 const QUEUE: usize = 32;
 /// Sessions that may work or be open at once.
-const MOST_OPEN: usize = 64;
+const MOST_OPEN: usize = 256;
 /// How long a session may take to close.
 const CLOSING: Duration = Duration::from_secs(10);
 /// How often it is looked whether all have ended.
@@ -65,8 +65,18 @@ pub(super) struct PendingMessage {
     pub(super) text: String,
     pub(super) model: Option<String>,
     pub(super) accepted: oneshot::Sender<Result<SentMessage, ApiError>>,
-    /// Told how the turn ended, if someone waits for that.
-    pub(super) ended: Option<oneshot::Sender<Result<String, String>>>,
+    /// Gets the end of the turn that answers it.
+    pub(super) ended: Option<oneshot::Sender<TurnEnd>>,
+    pub(super) purpose: MessagePurpose,
+}
+
+/// What a message is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MessagePurpose {
+    /// The model answers it.
+    Ask,
+    /// It is shown to the user, and the model knows of it.
+    Announce,
 }
 
 /// A message that was taken.
@@ -96,30 +106,35 @@ impl SessionHost {
 
     /// Sends a message: to the turn that runs, or as the beginning of one.
     pub(crate) async fn send(self: &Arc<Self>, id: &str, text: String, model: Option<String>) -> Result<SentMessage, ApiError> {
-        self.post(id, text, model, None).await
+        self.send_with(id, text, model, None, MessagePurpose::Ask).await
     }
 
-    /// Sends a message, and waits for the answer of its turn.
-    pub(crate) async fn turn_to_its_end(self: &Arc<Self>, id: &str, text: String) -> Result<String, ApiError> {
-        let (ended, answer) = oneshot::channel();
-        self.post(id, text, None, Some(ended)).await?;
-        let ended = answer.await.map_err(|_| ApiError::conflict("The turn ended without an answer."))?;
-        ended.map_err(ApiError::internal)
+    /// The same, for a program that waits for the end of the turn.
+    pub(crate) async fn send_and_wait(self: &Arc<Self>, id: &str, text: String, model: Option<String>) -> Result<TurnEnd, ApiError> {
+        let (ended, end) = oneshot::channel();
+        self.send_with(id, text, model, Some(ended), MessagePurpose::Ask).await?;
+        end.await.map_err(|_| ApiError::unavailable("The server stopped in the middle of the turn."))
     }
 
-    async fn post(
+    /// Puts a text into a conversation that nobody asked for in it, such as the result of a scheduled job.
+    pub(crate) async fn announce_text(self: &Arc<Self>, id: &str, text: String) -> Result<(), ApiError> {
+        self.send_with(id, text, None, None, MessagePurpose::Announce).await.map(drop)
+    }
+
+    async fn send_with(
         self: &Arc<Self>,
         id: &str,
         text: String,
         model: Option<String>,
-        ended: Option<oneshot::Sender<Result<String, String>>>,
+        ended: Option<oneshot::Sender<TurnEnd>>,
+        purpose: MessagePurpose,
     ) -> Result<SentMessage, ApiError> {
         let record = self.backend.sessions().open(id).await?;
         let session = self.opened(&record)?;
         let (accepted, answer) = oneshot::channel();
         let full =
             |_| ApiError::conflict("Too many messages wait for this session.").help("Wait until it has answered, or cancel its turn.");
-        session.messages.try_send(PendingMessage { text, model, accepted, ended }).map_err(full)?;
+        session.messages.try_send(PendingMessage { text, model, accepted, ended, purpose }).map_err(full)?;
         answer.await.unwrap_or_else(|_| Err(ApiError::conflict("The session was closed meanwhile.").help("Send the message again.")))
     }
 
@@ -201,6 +216,11 @@ impl SessionHost {
         if let Ok(view) = self.view(&record).await {
             self.approvals.hub.send("session", Some(id), &json!({ "session": view }));
         }
+    }
+
+    /// The sessions of which a turn runs.
+    pub(crate) fn running(&self) -> Vec<String> {
+        self.sessions().iter().filter(|(_, session)| session.live.live().base.is_some()).map(|(id, _)| id.clone()).collect()
     }
 
     /// Sessions take the settings as they are now with their next message, unless a job of theirs runs.

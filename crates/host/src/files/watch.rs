@@ -214,8 +214,9 @@ impl TreeWatch for DirectoryWatch {
     }
 }
 
+/// A descriptor that can be waited for.
 #[expect(deprecated, reason = "the replacement is unsafe; an owned descriptor keeps the promise that it asks for")]
-fn waitable(queue: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+pub(crate) fn waitable(queue: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     AsyncFd::with_interest(queue, Interest::READABLE)
 }
 

@@ -1,6 +1,6 @@
 //! The tools of the design that are not built yet: policies may name them already. A tool that is built leaves this list.
 
-use haft_contract::Section::{Automation, Media, Messaging, Ui};
+use haft_contract::Section::{Media, Messaging, Ui};
 use haft_contract::{Meta, RuleTarget, Section};
 
 const CODING: &[&str] = &["coding"];
@@ -19,7 +19,6 @@ const fn for_owner(mut meta: Meta) -> Meta {
 const READ: Option<RuleTarget> = Some(RuleTarget::Read);
 const WRITE: Option<RuleTarget> = Some(RuleTarget::Write);
 const CONNECT: Option<RuleTarget> = Some(RuleTarget::Connect);
-const CONFIGURE: Option<RuleTarget> = Some(RuleTarget::Configure);
 
 /// Name, section, profiles, rule target, aliases.
 #[rustfmt::skip] // one tool a line
@@ -27,8 +26,6 @@ pub static NOT_BUILT_YET: &[Meta] = &[
     tool("browser", Ui, &[], CONNECT),
     tool("canvas", Ui, &[], None),
     for_owner(tool("whatsapp_login", Messaging, &[], None)),
-    for_owner(tool("cron", Automation, &[], None)),
-    for_owner(tool("gateway", Automation, &[], CONFIGURE)),
     tool("image", Media, CODING, READ),
     tool("tts", Media, &[], WRITE),
 ];

@@ -22,6 +22,7 @@
 //!   and resolves after that commit; what fails is not tried again behind its caller's back. So reads of sessions need no
 //!   flush, and work when nothing can be written.
 
+mod automation;
 mod channels;
 mod claims;
 mod database;
@@ -55,6 +56,7 @@ use std::time::Duration;
 use haft_contract::BoxFuture;
 use rusqlite::Connection;
 
+pub use self::automation::SqliteAutomation;
 pub use self::channels::SqliteChannels;
 use self::database::Database;
 use self::item::StoreChange;
@@ -130,6 +132,10 @@ impl SqliteCallLog {
     /// What channels keep, in the same database.
     pub fn channels(&self) -> SqliteChannels {
         SqliteChannels::new(Arc::clone(&self.database))
+    }
+    /// The scheduled jobs in the same database.
+    pub fn automation(&self) -> SqliteAutomation {
+        SqliteAutomation::new(Arc::clone(&self.database))
     }
 
     async fn written(&self, change: StoreChange) -> Result<(), StoreError> {

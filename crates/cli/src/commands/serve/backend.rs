@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use haft_contract::ports::Automation;
 use haft_contract::{Access, BoxFuture, ToolResult};
 use haft_gateway::{
     AgentChange, BackendVersions, ChangeDecision, ChangeRequest, GatewayBackend, HookDelivery, KeyEdit, MemoryRequest, QuarantineRequest, Saving,
@@ -208,6 +209,10 @@ impl GatewayBackend for ServeBackend {
 
     fn settings(&self) -> Result<Value, Failure> {
         machine::settings(self)
+    }
+
+    fn automation(&self) -> Result<Arc<dyn Automation>, Failure> {
+        Ok(self.wire_of(None)?.automation())
     }
 
     fn doctor(&self) -> BoxFuture<'_, Result<Value, Failure>> {

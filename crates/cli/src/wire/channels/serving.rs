@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use haft_channels::{ApprovalAnswers, ApprovalNotice, ConversationHost, HookRequest, Inbox};
 use haft_contract::BoxFuture;
 use haft_contract::ports::{ApprovalAnswer, ApprovalRequest};
-use haft_gateway::{ApprovalListener, HookDelivery, PageApprovals, ServedConversations};
+use haft_gateway::{ApprovalListener, HookDelivery, PageApprovals, ServedSessions};
 use haft_store::{SessionStore, SqliteCallLog, StoredTaint};
 use tokio_util::sync::CancellationToken;
 
@@ -23,7 +23,7 @@ impl ServedChannels {
         wire: &Wire,
         store: &Arc<SqliteCallLog>,
         approvals: &PageApprovals,
-        conversations: ServedConversations,
+        conversations: ServedSessions,
         stop: CancellationToken,
     ) {
         let host = Arc::new(ServedHost { conversations, store: Arc::clone(store) });
@@ -46,7 +46,7 @@ impl ServedChannels {
 }
 
 struct ServedHost {
-    conversations: ServedConversations,
+    conversations: ServedSessions,
     store: Arc<SqliteCallLog>,
 }
 
@@ -67,7 +67,7 @@ impl ConversationHost for ServedHost {
 
     fn turn<'a>(&'a self, session: &'a str, text: String) -> BoxFuture<'a, Result<String, String>> {
         Box::pin(async move {
-            let answer = self.conversations.turn(session, text).await;
+            let answer = self.conversations.ask(session, text, None).await.and_then(|end| end.error.map_or(Ok(end.text), Err));
             answer.inspect_err(|why| warn(&format!("a message of a channel was not answered: {why}")))
         })
     }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
+use super::automation::AutomationWrite;
 use super::channels::ChannelChange;
 use super::jobs::JobChange;
 use super::session_change::SessionChange;
@@ -38,6 +39,7 @@ pub(super) enum StoreChange {
     SettleInterrupted(String),
     Session(Box<SessionChange>),
     Job(Box<JobChange>),
+    Automation(Box<AutomationWrite>),
     Channel(Box<ChannelChange>),
     /// Nothing; a flush waits for the changes before it.
     Nothing,
@@ -51,7 +53,7 @@ impl StoreChange {
 }
 
 /// The answer to the waiting caller: the number of the next message after messages were written, the number of a job after it
-/// began, 1 if an interrupted call was taken, and otherwise 0.
+/// began, 1 if an interrupted call was taken or a change of automation was made, and otherwise 0.
 pub(super) type ChangeAnswer = Result<u64, StoreError>;
 
 /// A change, and the caller that waits for it.

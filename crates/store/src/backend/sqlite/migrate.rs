@@ -18,6 +18,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0008_open_sub_agents.sql"),
     include_str!("../migrations/0009_modification_times.sql"),
     include_str!("../migrations/0010_carried_state.sql"),
+    include_str!("../migrations/0011_automation.sql"),
     include_str!("../migrations/0012_channels.sql"),
 ];
 

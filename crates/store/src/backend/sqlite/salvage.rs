@@ -9,7 +9,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OpenFlags, Row, ToSql, params_from_iter};
 
 /// The tables that are recovered, each after those that it refers to. Claims and running calls are those of processes that ended.
-const TABLES: [&str; 14] = [
+const TABLES: [&str; 17] = [
     "calls",
     "pre_images",
     "sessions",
@@ -24,6 +24,9 @@ const TABLES: [&str; 14] = [
     "channel_conversations",
     "channel_seen",
     "channel_cursors",
+    "automation_jobs",
+    "automation_runs",
+    "automation_notices",
 ];
 
 /// How many rows of a table were recovered, and how many are known to be lost.

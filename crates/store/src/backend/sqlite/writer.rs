@@ -14,7 +14,7 @@ use super::failure::is_own;
 use super::item::{ChangeAnswer, QueueItem, StoreChange};
 use super::owners::Owners;
 use super::queue::WriteQueue;
-use super::{channels, jobs, open, rows, running, session_change};
+use super::{automation, channels, jobs, open, rows, running, session_change};
 use crate::{CallRecord, StoreError};
 
 /// Writes until the queue is closed and empty.
@@ -78,6 +78,7 @@ fn apply(connection: &Connection, change: &StoreChange, owners: &Owners) -> rusq
         StoreChange::Session(change) => return session_change::apply(connection, change, owners),
         StoreChange::Job(change) => return jobs::apply(connection, change),
         StoreChange::Channel(change) => return channels::apply(connection, change),
+        StoreChange::Automation(write) => return automation::apply(connection, write, owners),
         StoreChange::Record(record) => put_call(connection, record, owners).map(|()| true),
         StoreChange::TakeInterrupted { record, ended } => {
             return running::take(connection, owners, record, ended).map(|taken| Ok(u64::from(taken)));

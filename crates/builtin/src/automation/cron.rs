@@ -1,0 +1,221 @@
+mod draft;
+mod report;
+
+use haft_contract::ports::{DeliveryMode, JobDraft, WakeMode};
+use haft_contract::{AutomationUse, Dialect, Form, FormParameter, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput};
+use haft_macros::ToolMeta;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Runs that are shown, unless the call wants another number.
+const DEFAULT_RUNS: u64 = 10;
+const MOST_RUNS: u64 = 100;
+const WAKE_CHARACTERS: usize = 2000;
+
+/// Schedule work for later, once or again and again: reminders, reports, checks. 'add' needs a time (one of 'at', 'every', 'cron') and a
+/// 'message'. Times are in the user's time zone unless 'zone' names another; the answer repeats the schedule in words with the next runs:
+/// check that they are what the user meant. 'main' says the message in this conversation (for reminders); 'isolated' works on it in a
+/// conversation of its own and announces the result here. Jobs run while `haft serve` runs.
+#[derive(Debug, ToolMeta)]
+#[tool(
+    name = "cron",
+    label = "Scheduled jobs",
+    section = Automation,
+    category = System,
+    access = WorkspaceWrite,
+    timeout_secs = 60,
+    rules = Configure,
+    forms = FORMS,
+    owner_only
+)]
+pub(crate) struct Cron;
+
+const FORMS: &[Form] = &[Form::new(Dialect::OpenClaw, "cron").parameters(&[
+    FormParameter::new("jobId", "id"),
+    FormParameter::new("includeDisabled", "include_disabled"),
+    FormParameter::new("runMode", "mode"),
+])];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum CronAction {
+    #[default]
+    List,
+    Status,
+    Add,
+    Update,
+    Remove,
+    Run,
+    Runs,
+    Wake,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum RunMode {
+    Force,
+    Due,
+    Now,
+    NextHeartbeat,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Params {
+    /// The action. Defaults to 'list'.
+    #[serde(default)]
+    action: CronAction,
+    /// For 'update', 'remove', 'run' and 'runs': the job, by id or name.
+    #[schemars(extend("x-aliases" = ["job_id", "jobId"]))]
+    id: Option<String>,
+    /// A short name for the job.
+    name: Option<String>,
+    /// Once: '2026-12-24T18:00', 'tomorrow 9:00', '20m'.
+    at: Option<String>,
+    /// Again and again: '30m', '2h', '1 day'.
+    #[schemars(extend("x-aliases" = ["interval"]))]
+    every: Option<String>,
+    /// A cron expression: '0 9 * * 1-5' is every weekday at 9.
+    #[schemars(extend("x-aliases" = ["expr", "expression", "cron_expression"]))]
+    cron: Option<String>,
+    /// IANA time zone, such as 'Europe/Berlin'. Defaults to the user's.
+    #[schemars(extend("x-aliases" = ["tz", "timezone", "time_zone"]))]
+    zone: Option<String>,
+    /// What is to be said or done then; for 'wake' the text.
+    #[schemars(extend("x-verbatim" = true, "x-aliases" = ["text", "task", "prompt"]))]
+    message: Option<String>,
+    /// Where it runs: 'main' or 'isolated'. Defaults to 'isolated'.
+    #[schemars(extend("x-aliases" = ["session_target", "sessionTarget"], "enum" = ["main", "isolated"]))]
+    session: Option<String>,
+    /// The agent of an isolated job.
+    #[schemars(extend("x-aliases" = ["agent_id", "agentId"]))]
+    agent: Option<String>,
+    /// The model of an isolated job, as provider/model.
+    model: Option<String>,
+    /// How long a run may take. Defaults to 3600.
+    timeout_seconds: Option<u64>,
+    /// What becomes of the result. Defaults to 'announce' for isolated jobs.
+    #[schemars(extend("enum" = ["none", "announce", "webhook"]))]
+    delivery: Option<String>,
+    /// A channel for the announcement. Defaults to this conversation.
+    channel: Option<String>,
+    /// The recipient on the channel, or the URL of the webhook.
+    #[schemars(extend("x-aliases" = ["url"]))]
+    to: Option<String>,
+    /// Runs that were missed while no server ran: 'skip', 'once' or 'all' (24 at most). Defaults to 'once'.
+    #[schemars(extend("enum" = ["skip", "once", "all"]))]
+    missed: Option<String>,
+    /// A run that is due while another works: 'skip', 'wait' or 'parallel'. Defaults to 'skip'.
+    #[schemars(extend("enum" = ["skip", "wait", "parallel"]))]
+    overlap: Option<String>,
+    /// Whether the job is on.
+    enabled: Option<bool>,
+    /// Whether the job is removed after it ran well. Defaults to true with 'at'.
+    delete_after_run: Option<bool>,
+    /// For 'run': 'force' (default) or 'due'. For 'wake': 'now' or 'next-heartbeat' (default).
+    mode: Option<RunMode>,
+    /// For 'list': also jobs that are off. Defaults to true.
+    include_disabled: Option<bool>,
+    /// For 'runs': at most this many, up to 100.
+    limit: Option<u64>,
+    /// The fields of the job as one object, in place of those above.
+    job: Option<Map<String, Value>>,
+    /// The same for 'update'.
+    patch: Option<Map<String, Value>>,
+    /// The schedule as one object.
+    schedule: Option<Map<String, Value>>,
+    /// The message as one object.
+    payload: Option<Map<String, Value>>,
+}
+
+impl Params {
+    fn id(&self) -> Result<&str, ToolError> {
+        let id = self.id.as_deref().map(str::trim).filter(|id| !id.is_empty());
+        id.ok_or_else(|| ToolError::validation("Missing required parameter: 'id' (the id or the name of a job; 'list' shows them)"))
+    }
+
+    fn wake_text(&self) -> Result<&str, ToolError> {
+        let text = self.message.as_deref().map(str::trim).filter(|text| !text.is_empty());
+        let text = text.ok_or_else(|| ToolError::validation("Missing required parameter: 'message' (what to say)"))?;
+        match text.chars().count() {
+            length if length > WAKE_CHARACTERS => {
+                Err(ToolError::validation(format!("The message has {length} characters, and {WAKE_CHARACTERS} are the most.")))
+            }
+            _ => Ok(text),
+        }
+    }
+}
+
+impl Tool for Cron {
+    type Params = Params;
+    type Output = ToolOutput;
+
+    fn plan(&self, params: &Params, cx: &PlanContext<'_>) -> Result<Plan, ToolError> {
+        let automation = cx.automation()?;
+        match params.action {
+            CronAction::List | CronAction::Status | CronAction::Runs => return Ok(Plan::nothing()),
+            CronAction::Remove | CronAction::Run => params.id().map(|_| ())?,
+            CronAction::Wake => params.wake_text().map(|_| ())?,
+            CronAction::Add | CronAction::Update => {
+                let draft = draft::read(params)?;
+                if params.action == CronAction::Add {
+                    automation.check(&draft)?;
+                } else {
+                    params.id().or_else(|error| draft::has_id(params).ok_or(error))?;
+                }
+                return with_delivery(Plan::nothing().configure(AutomationUse::KEY), &draft, cx);
+            }
+        }
+        Ok(Plan::nothing().configure(AutomationUse::KEY))
+    }
+
+    async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let automation = cx.automation();
+        match params.action {
+            CronAction::Status => Ok(report::status(&automation.status().await?, &automation.notices(5).await?)),
+            CronAction::List => {
+                let is_served = automation.status().await?.is_running;
+                Ok(report::list(automation.list().await?, params.include_disabled != Some(false), is_served))
+            }
+            CronAction::Add => {
+                let view = automation.add(draft::read(&params)?).await?;
+                Ok(report::job("Added", &view, automation.status().await?.is_running))
+            }
+            CronAction::Update => {
+                let id = params.id().or_else(|error| draft::has_id(&params).ok_or(error))?;
+                let view = automation.update(id, draft::read(&params)?).await?;
+                Ok(report::job("Changed", &view, automation.status().await?.is_running))
+            }
+            CronAction::Remove => Ok(report::removed(&automation.remove(params.id()?).await?)),
+            CronAction::Run => {
+                let run = automation.run(params.id()?, params.mode == Some(RunMode::Due)).await?;
+                Ok(report::asked(run.as_ref(), automation.status().await?.is_running))
+            }
+            CronAction::Runs => {
+                let limit = params.limit.unwrap_or(DEFAULT_RUNS).clamp(1, MOST_RUNS);
+                let runs = automation.runs(params.id.as_deref(), usize::try_from(limit).unwrap_or(10)).await?;
+                Ok(report::runs(&runs))
+            }
+            CronAction::Wake => {
+                let mode = if params.mode == Some(RunMode::Now) { WakeMode::Now } else { WakeMode::NextRun };
+                Ok(ToolOutput::text(automation.wake(params.wake_text()?, mode).await?))
+            }
+        }
+    }
+}
+
+/// Where results go is decided on when the job is made.
+fn with_delivery(plan: Plan, draft: &JobDraft, cx: &PlanContext<'_>) -> Result<Plan, ToolError> {
+    let plan = match &draft.agent {
+        Some(agent) => plan.spawn(agent.as_str()),
+        None => plan,
+    };
+    match (draft.delivery, &draft.channel, &draft.to) {
+        (Some(DeliveryMode::Webhook), _, Some(url)) => Ok(plan.connect(cx.connect("POST", url)?)),
+        (_, Some(channel), to) => Ok(plan.send(channel.as_str(), to.as_deref().unwrap_or_default(), true)),
+        _ => Ok(plan),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+//! What a call answers: the schedule in words, the next runs, and what is true about each run.
+
+use haft_contract::ToolOutput;
+use haft_contract::ports::{AutomationStatus, DeliveryState, JobNotice, JobRun, JobView, RunState};
+use haft_text::display::shorten;
+use haft_text::numbers::count;
+use serde_json::{Value, json};
+
+/// Jobs that one list shows.
+const MOST_SHOWN: usize = 100;
+const NOT_SERVED: &str = "No server runs now, so nothing runs until the user starts `haft serve`.";
+
+pub(super) fn job(verb: &str, view: &JobView, is_served: bool) -> ToolOutput {
+    let mut text = format!("{verb} '{}' ({}): {}.", view.job.name, view.job.id, view.words);
+    match view.next_runs.as_slice() {
+        [] => text.push_str(" It is off, so it does not run."),
+        runs => text.push_str(&format!(" Next runs: {}.", runs.join("; "))),
+    }
+    if !is_served {
+        text.push_str(&format!(" {NOT_SERVED}"));
+    }
+    ToolOutput::text(text).with_details(details(view))
+}
+
+pub(super) fn list(mut views: Vec<JobView>, with_disabled: bool, is_served: bool) -> ToolOutput {
+    views.retain(|view| with_disabled || view.job.enabled);
+    let mut lines: Vec<String> = views.iter().take(MOST_SHOWN).map(line).collect();
+    let left = views.len().saturating_sub(MOST_SHOWN);
+    if left > 0 {
+        lines.push(format!("({} more)", count(left, "job")));
+    }
+    if lines.is_empty() {
+        lines.push("No job is scheduled.".into());
+    }
+    if !is_served {
+        lines.push(NOT_SERVED.into());
+    }
+    let rows: Vec<Value> = views.iter().take(MOST_SHOWN).map(details).collect();
+    ToolOutput::text(lines.join("\n")).with_details(json!({ "jobs": rows, "total": views.len(), "served": is_served }))
+}
+
+fn line(view: &JobView) -> String {
+    let next = match (view.job.enabled, view.next_runs.first()) {
+        (true, Some(next)) => format!("next {next}"),
+        (true, None) => "no more runs".into(),
+        (false, _) => match &view.job.disabled_because {
+            Some(why) => format!("off: {why}"),
+            None => "off".into(),
+        },
+    };
+    let last = view.last_run.as_ref().map(|run| format!("; last {}", state(run))).unwrap_or_default();
+    format!("{} '{}': {}; {next}{last}", view.job.id, view.job.name, view.words)
+}
+
+pub(super) fn removed(view: &JobView) -> ToolOutput {
+    ToolOutput::text(format!("Removed '{}' ({}). Its runs stay in the list of runs.", view.job.name, view.job.id))
+        .with_details(details(view))
+}
+
+pub(super) fn asked(run: Option<&JobRun>, is_served: bool) -> ToolOutput {
+    let Some(run) = run else { return ToolOutput::text("The job is not due, so it does not run.").with_details(json!({ "run": null })) };
+    let when = if is_served { "It begins at once; 'runs' shows what becomes of it." } else { NOT_SERVED };
+    ToolOutput::text(format!("Run {} of '{}' is asked for. {when}", run.id, run.name)).with_details(json!({ "run": run_details(run) }))
+}
+
+pub(super) fn runs(runs: &[JobRun]) -> ToolOutput {
+    let lines: Vec<String> = runs.iter().map(run_text).collect();
+    let text = if lines.is_empty() { "Nothing has run yet.".to_owned() } else { lines.join("\n") };
+    ToolOutput::text(text).with_details(json!({ "runs": runs.iter().map(run_details).collect::<Vec<_>>() }))
+}
+
+pub(super) fn status(status: &AutomationStatus, notices: &[JobNotice]) -> ToolOutput {
+    let server = if status.is_running { "A server runs the jobs." } else { NOT_SERVED };
+    let next = status.next.as_deref().map(|next| format!(" Next run: {next}.")).unwrap_or_default();
+    let mut text = format!(
+        "{server} {} on, {} off, {} running. Times are in {}.{next}",
+        count(status.enabled, "job"),
+        status.disabled,
+        status.running,
+        status.zone
+    );
+    for notice in notices {
+        text.push_str(&format!("\n- {}", notice.text));
+    }
+    let details = json!({
+        "served": status.is_running, "enabled": status.enabled, "disabled": status.disabled, "running": status.running,
+        "next": status.next, "zone": status.zone, "notices": notices.iter().map(|notice| &notice.text).collect::<Vec<_>>(),
+    });
+    ToolOutput::text(text).with_details(details)
+}
+
+fn state(run: &JobRun) -> String {
+    let delivery = match run.delivery {
+        DeliveryState::NotRequested => String::new(),
+        state => format!(", {}", state.as_str().replace('_', " ")),
+    };
+    let error = run.error.as_deref().map(|error| format!(" ({})", shorten(error, 120))).unwrap_or_default();
+    format!("{}{error}{delivery}", run.state)
+}
+
+fn run_text(run: &JobRun) -> String {
+    let due = jiff::Timestamp::try_from(run.due).map(|at| at.strftime("%Y-%m-%d %H:%M UTC").to_string()).unwrap_or_default();
+    let answer = run.answer.as_deref().filter(|answer| !answer.is_empty() && run.state == RunState::Ok);
+    let answer = answer.map(|answer| format!(": {}", shorten(answer.lines().next().unwrap_or_default(), 160))).unwrap_or_default();
+    format!("{due} '{}' {}{answer}", run.name, state(run))
+}
+
+fn details(view: &JobView) -> Value {
+    let job = &view.job;
+    json!({
+        "id": job.id, "name": job.name, "schedule": job.schedule, "words": view.words, "next_runs": view.next_runs,
+        "message": job.task, "session": job.target, "delivery": job.delivery, "missed": job.missed, "overlap": job.overlap,
+        "enabled": job.enabled, "disabled_because": job.disabled_because, "failures": job.failures,
+        "delete_after_run": job.delete_after_run, "last_run": view.last_run.as_ref().map(run_details),
+    })
+}
+
+fn run_details(run: &JobRun) -> Value {
+    json!({
+        "id": run.id, "job": run.job, "name": run.name, "trigger": run.trigger, "state": run.state, "error": run.error,
+        "attempts": run.attempts, "session": run.session, "delivery": run.delivery, "delivery_note": run.delivery_note,
+    })
+}

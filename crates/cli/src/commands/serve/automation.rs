@@ -1,0 +1,229 @@
+//! Runs scheduled jobs in the server: as turns of its sessions, with their results announced there, by notice, or posted.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use haft_agent::{EndReason, LedgerEntry, TurnEnd};
+use haft_contract::BoxFuture;
+use haft_contract::ports::{Host, JobNotice, JobRun, JobTarget, Notice, ScheduledJob};
+use haft_cron::{JobExecutor, RunOutcome, Scheduler, SchedulerParts};
+use haft_gateway::ServedSessions;
+use haft_host::{FileSignal, SystemAlarm};
+use haft_provider::{Block, Message};
+use haft_store::{NewSession, SessionStore, StoreError, StoredTaint};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::delivery::{ConversationAnnouncer, Webhooks};
+use crate::failure::Failure;
+use crate::output::note;
+use crate::wire::{self, SchedulerLock, ServedParts, Wire};
+
+/// Messages of a conversation that are searched for a run that was cut off.
+const LOOKED_AT: u64 = 400;
+
+/// The scheduler of a server; `None` if another server runs the jobs of the folder.
+pub(super) struct ServedJobs {
+    pub(super) scheduler: Scheduler,
+    _lock: SchedulerLock,
+}
+
+impl ServedJobs {
+    /// Starts it; it ends with the token.
+    pub(super) fn start(
+        wire: &Wire,
+        served: &ServedParts,
+        sessions: &ServedSessions,
+        stop: &CancellationToken,
+    ) -> Result<Option<Self>, Failure> {
+        let (data_folder, workspace) = (&wire.settings.data_folder, &wire.settings.workspace);
+        let Some(lock) = SchedulerLock::take(data_folder, workspace) else { return Ok(None) };
+        let host = wire.delivery_host()?;
+        let store: Arc<dyn SessionStore> = Arc::new(served.store.sessions());
+        let (pages, desktop) = (sessions.clone(), Arc::clone(&host));
+        let runner = SessionRunner {
+            sessions: sessions.clone(),
+            store,
+            workspace: workspace.clone(),
+            agent: wire.settings.agent.clone(),
+            stop: stop.clone(),
+        };
+        let changed = Arc::new(Notify::new());
+        let scheduler = Scheduler::new(SchedulerParts {
+            store: Arc::new(served.store.automation()),
+            clock: Arc::new(SystemAlarm),
+            workspace: workspace.clone(),
+            executor: Arc::new(runner),
+            announce: Arc::new(ConversationAnnouncer { sessions: sessions.clone(), host: Arc::clone(&host) }),
+            webhook: Arc::new(Webhooks { host }),
+            changed: Arc::clone(&changed),
+            notices: Arc::new(move |notice: &JobNotice| show_notice(notice, &pages, &desktop)),
+        });
+        follow_changes(wire::signal_file(data_folder), changed, sessions.clone(), stop.clone());
+        tokio::spawn({
+            let (scheduler, stop) = (scheduler.clone(), stop.clone());
+            async move { scheduler.run(&stop).await }
+        });
+        Ok(Some(Self { scheduler, _lock: lock }))
+    }
+}
+
+/// Wakes the scheduler and the pages when any process has changed jobs.
+fn follow_changes(signal: PathBuf, changed: Arc<Notify>, pages: ServedSessions, stop: CancellationToken) {
+    let Ok(signal) = FileSignal::watch(&signal) else {
+        return note("changes of scheduled jobs by other programs are seen at the next run: the data folder cannot be watched");
+    };
+    tokio::spawn(async move {
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                received = signal.received() => if received.is_err() { return },
+            }
+            changed.notify_one();
+            pages.changed("automation");
+        }
+    });
+}
+
+fn show_notice(notice: &JobNotice, pages: &ServedSessions, host: &Arc<dyn Host>) {
+    pages.changed("automation");
+    let (host, message) = (Arc::clone(host), notice.text.clone());
+    tokio::spawn(async move {
+        let notice = Notice { message, urgency: "normal".into(), recipient: "user".into() };
+        // It is in the list of notices in any case.
+        host.notifier().notify(notice).await.ok();
+    });
+}
+
+/// Runs jobs as turns of sessions.
+struct SessionRunner {
+    sessions: ServedSessions,
+    store: Arc<dyn SessionStore>,
+    workspace: PathBuf,
+    agent: String,
+    stop: CancellationToken,
+}
+
+/// What a conversation already has of a run.
+enum RunProgress {
+    Nothing,
+    /// It was begun, and has no answer.
+    Begun,
+    Answered(String),
+}
+
+impl JobExecutor for SessionRunner {
+    /// An isolated run has a conversation with its own id, so that it is found again after a kill.
+    fn session(&self, job: &ScheduledJob, run: &JobRun) -> Option<String> {
+        match job.target {
+            JobTarget::Main => job.session.clone(),
+            JobTarget::Isolated => Some(run.id.clone()),
+        }
+    }
+
+    fn execute<'a>(&'a self, job: &'a ScheduledJob, run: &'a JobRun) -> BoxFuture<'a, RunOutcome> {
+        Box::pin(async move {
+            self.sessions.changed("automation");
+            let outcome = self.turn(job, run).await.unwrap_or_else(|error| RunOutcome::Failed { error, is_transient: true });
+            // Turns are cancelled when the server stops: the next one continues them.
+            let outcome =
+                if self.stop.is_cancelled() && !matches!(outcome, RunOutcome::Ok { .. }) { RunOutcome::Interrupted } else { outcome };
+            self.sessions.changed("automation");
+            outcome
+        })
+    }
+}
+
+impl SessionRunner {
+    async fn turn(&self, job: &ScheduledJob, run: &JobRun) -> Result<RunOutcome, String> {
+        let Some(session) = self.session(job, run) else { return Err("the job has no conversation".into()) };
+        if let Some(failed) = self.prepare(job, run, &session).await? {
+            return Ok(failed);
+        }
+        let text = match self.progress(&session, &run.id).await? {
+            RunProgress::Answered(answer) => return Ok(self.ok(&session, answer).await),
+            RunProgress::Begun => format!(
+                "[Scheduled job '{}', run {}] The server was restarted in the middle of this run. Continue it: do not repeat what is done.",
+                job.name, run.id
+            ),
+            RunProgress::Nothing => format!("[Scheduled job '{}', run {}]\n\n{}", job.name, run.id, job.task),
+        };
+        let is_own = job.target == JobTarget::Isolated;
+        let mut guard = RunningTurn { sessions: &self.sessions, session: Some(session.as_str()).filter(|_| is_own) };
+        let end = self.sessions.ask(&session, text, job.model.clone().filter(|_| is_own)).await;
+        guard.session = None;
+        let end = end?;
+        Ok(match end.reason {
+            EndReason::Done => self.ok(&session, end.text).await,
+            reason => failed_turn(&end, reason),
+        })
+    }
+
+    /// Makes the conversation of an isolated run; says why a run in another one cannot be.
+    async fn prepare(&self, job: &ScheduledJob, run: &JobRun, session: &str) -> Result<Option<RunOutcome>, String> {
+        match self.store.open(session).await {
+            Ok(_) => return Ok(None),
+            Err(StoreError::Missing { .. }) if job.target == JobTarget::Main => {
+                let error = "its conversation was deleted; schedule it again in another".to_owned();
+                return Ok(Some(RunOutcome::Failed { error, is_transient: false }));
+            }
+            Err(StoreError::Missing { .. }) => {}
+            Err(error) => return Err(error.to_string()),
+        }
+        let mut new = NewSession::new(job.agent.as_deref().unwrap_or(&self.agent), &self.workspace);
+        (new.id, new.title, new.model) = (run.id.clone(), Some(job.name.clone()), job.model.clone());
+        self.store.create(new).await.map_err(|error| error.to_string())?;
+        if job.is_tainted {
+            let taint = StoredTaint { private: false, untrusted: true };
+            self.store.add_taint(session, taint).await.map_err(|error| error.to_string())?;
+        }
+        self.sessions.added(session).await;
+        Ok(None)
+    }
+
+    async fn progress(&self, session: &str, run: &str) -> Result<RunProgress, String> {
+        let failed = |error: StoreError| error.to_string();
+        let count = self.store.open(session).await.map_err(failed)?.messages;
+        let from = count.saturating_sub(LOOKED_AT);
+        let messages = self.store.messages(session, from, usize::try_from(LOOKED_AT).unwrap_or(400)).await.map_err(failed)?;
+        let Some(begun) = messages.iter().position(|message| message.kind == "user" && message.body.contains(run)) else {
+            return Ok(RunProgress::Nothing);
+        };
+        let last = messages[begun + 1..].iter().filter_map(|record| LedgerEntry::read(&record.kind, &record.body)).last();
+        Ok(match last {
+            Some(LedgerEntry::Assistant { message, .. }) if message.blocks.iter().all(|block| block.call_id().is_none()) => {
+                RunProgress::Answered(text_of(&message))
+            }
+            _ => RunProgress::Begun,
+        })
+    }
+
+    async fn ok(&self, session: &str, answer: String) -> RunOutcome {
+        let taint = self.store.taint(session).await.unwrap_or_default();
+        RunOutcome::Ok { answer, is_tainted: taint.untrusted }
+    }
+}
+
+/// The turn of a run whose time is up is cancelled.
+struct RunningTurn<'a> {
+    sessions: &'a ServedSessions,
+    session: Option<&'a str>,
+}
+
+impl Drop for RunningTurn<'_> {
+    fn drop(&mut self) {
+        if let Some(session) = self.session {
+            self.sessions.cancel(session);
+        }
+    }
+}
+
+fn failed_turn(end: &TurnEnd, reason: EndReason) -> RunOutcome {
+    let error = end.error.clone().unwrap_or_else(|| format!("its turn ended with '{}'", reason.as_str()));
+    RunOutcome::Failed { error, is_transient: reason == EndReason::Failed }
+}
+
+fn text_of(message: &Message) -> String {
+    let texts = message.blocks.iter().filter_map(|block| if let Block::Text { text, .. } = block { Some(text.as_str()) } else { None });
+    texts.collect::<Vec<_>>().join("\n\n")
+}

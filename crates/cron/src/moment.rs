@@ -1,0 +1,145 @@
+//! Moments as people and models write them, in their own time zone unless they name another.
+
+use std::time::{Duration, SystemTime};
+
+use jiff::civil::{DateTime, Time};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan, Zoned};
+
+use crate::duration::parse_duration;
+
+/// Reads a moment: ISO 8601 with or without a zone, `09:30`, `tomorrow 9:00`, or a duration from now.
+pub fn parse_moment(text: &str, zone: &TimeZone, now: SystemTime) -> Result<SystemTime, String> {
+    let trimmed = text.trim();
+    let read =
+        exact(trimmed).or_else(|| local(trimmed, zone)).or_else(|| clock_time(trimmed, zone, now)).or_else(|| relative(trimmed, now));
+    read.ok_or_else(|| {
+        format!(
+            "'{text}' is not a time; write one such as '2026-12-24T18:00' (in {}), '2026-12-24T18:00:00Z', '18:00', 'tomorrow 9:00' or '20m'",
+            zone_name(zone)
+        )
+    })
+}
+
+/// A moment with its zone, as every answer shows it: `Tue 2026-11-17 09:00 CET`.
+pub fn show_moment(at: SystemTime, zone: &TimeZone) -> String {
+    match Timestamp::try_from(at) {
+        Ok(at) => {
+            let zoned = at.to_zoned(zone.clone());
+            let seconds = if zoned.second() == 0 { "" } else { ":%S" };
+            zoned.strftime(&format!("%a %Y-%m-%d %H:%M{seconds} %Z")).to_string()
+        }
+        Err(_) => "a time that no calendar has".into(),
+    }
+}
+
+pub(crate) fn zone_name(zone: &TimeZone) -> String {
+    zone.iana_name().unwrap_or("local time").to_owned()
+}
+
+/// With an offset or a zone of its own.
+fn exact(text: &str) -> Option<SystemTime> {
+    if let Ok(zoned) = text.parse::<Zoned>() {
+        return Some(zoned.timestamp().into());
+    }
+    text.parse::<Timestamp>().ok().map(SystemTime::from)
+}
+
+/// Without one: the user's. A time that is skipped in spring is the same time after the gap; one that comes twice is the first.
+fn local(text: &str, zone: &TimeZone) -> Option<SystemTime> {
+    let date_time = text.contains(['T', 't', ' ']).then(|| text.parse::<DateTime>().ok()).flatten()?;
+    Some(zone.to_zoned(date_time).ok()?.timestamp().into())
+}
+
+/// The next such time of the clock, or that of tomorrow.
+fn clock_time(text: &str, zone: &TimeZone, now: SystemTime) -> Option<SystemTime> {
+    let lower = text.to_lowercase();
+    let (is_tomorrow, rest) = match lower.strip_prefix("tomorrow") {
+        Some(rest) => (true, rest.trim_start_matches([',', ' ']).trim_start_matches("at ")),
+        None => (false, lower.as_str()),
+    };
+    let time = time_of_day(rest.trim())?;
+    let today = Timestamp::try_from(now).ok()?.to_zoned(zone.clone());
+    let at = |date: jiff::civil::Date| zone.to_zoned(date.to_datetime(time)).ok().map(|zoned| zoned.timestamp());
+    let tomorrow = today.date().checked_add(1.day()).ok()?;
+    let soon = at(today.date()).filter(|at| !is_tomorrow && *at > today.timestamp());
+    soon.or_else(|| at(tomorrow)).map(SystemTime::from)
+}
+
+/// `9:00`, `09:00:30`, `9am`, `9:30 pm`.
+pub(crate) fn time_of_day(text: &str) -> Option<Time> {
+    let (digits, half) = match text.strip_suffix("am").or_else(|| text.strip_suffix("a.m.")) {
+        Some(rest) => (rest.trim_end(), Some(0)),
+        None => match text.strip_suffix("pm").or_else(|| text.strip_suffix("p.m.")) {
+            Some(rest) => (rest.trim_end(), Some(12)),
+            None => (text, None),
+        },
+    };
+    let mut parts = digits.split(':').map(|part| part.parse::<i8>().ok().filter(|_| part.len() <= 2 && !part.starts_with(['+', '-'])));
+    let hour = parts.next()??;
+    let minute = parts.next();
+    let second = parts.next();
+    if parts.next().is_some() || (minute.is_none() && half.is_none()) {
+        return None;
+    }
+    let hour = match half {
+        Some(_) if !(1..=12).contains(&hour) => return None,
+        Some(noon) => hour % 12 + noon,
+        None => hour,
+    };
+    Time::new(hour, minute.unwrap_or(Some(0))?, second.unwrap_or(Some(0))?, 0).ok()
+}
+
+fn relative(text: &str, now: SystemTime) -> Option<SystemTime> {
+    let text = text.to_lowercase();
+    let rest = text.strip_prefix("in ").or_else(|| text.strip_prefix('+')).unwrap_or(&text);
+    let wait = parse_duration(rest).ok().filter(|wait| *wait > Duration::ZERO)?;
+    now.checked_add(wait)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn berlin() -> TimeZone {
+        TimeZone::get("Europe/Berlin").unwrap()
+    }
+
+    fn now() -> SystemTime {
+        "2026-11-17T21:00:00+01:00".parse::<Timestamp>().unwrap().into()
+    }
+
+    #[test]
+    fn moments_are_read_in_the_users_zone() {
+        for (text, shown) in [
+            ("2026-12-24T18:00:00Z", "Thu 2026-12-24 19:00 CET"),
+            ("2026-12-24T18:00:00+05:30", "Thu 2026-12-24 13:30 CET"),
+            ("2026-12-24T18:00", "Thu 2026-12-24 18:00 CET"),
+            ("2026-07-01 09:30", "Wed 2026-07-01 09:30 CEST"),
+            ("2026-12-24T18:00[America/New_York]", "Fri 2026-12-25 00:00 CET"),
+            ("21:30", "Tue 2026-11-17 21:30 CET"),
+            ("9:00", "Wed 2026-11-18 09:00 CET"),
+            ("9am", "Wed 2026-11-18 09:00 CET"),
+            ("12 am", "Wed 2026-11-18 00:00 CET"),
+            ("tomorrow at 21:30", "Wed 2026-11-18 21:30 CET"),
+            ("20m", "Tue 2026-11-17 21:20 CET"),
+            ("in 2 hours", "Tue 2026-11-17 23:00 CET"),
+            ("+90s", "Tue 2026-11-17 21:01:30 CET"),
+            // The night of spring has no 02:30, that of autumn has two.
+            ("2027-03-28T02:30", "Sun 2027-03-28 03:30 CEST"),
+            ("2027-10-31T02:30", "Sun 2027-10-31 02:30 CEST"),
+        ] {
+            let read = parse_moment(text, &berlin(), now()).unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert_eq!(show_moment(read, &berlin()), shown, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_moment_is_refused_with_examples() {
+        for text in ["", "soon", "25:00", "13pm", "2026-13-01T00:00", "2026-02-30T10:00", "tomorrow", "9", "99999999999999d", "2026-12-24"]
+        {
+            let error = parse_moment(text, &berlin(), now()).unwrap_err();
+            assert!(error.contains("Europe/Berlin") && error.contains("tomorrow 9:00"), "{text}: {error}");
+        }
+    }
+}

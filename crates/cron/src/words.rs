@@ -1,0 +1,81 @@
+//! Schedules and runs in words.
+
+use haft_contract::ports::{DeliveryState, JobRun, JobSchedule, RunState};
+use jiff::tz::TimeZone;
+
+use crate::duration::duration_words;
+use crate::moment::show_moment;
+use crate::schedule::stored_expression;
+
+const DAYS: [&str; 8] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+
+/// A schedule in words, with its zone.
+pub fn describe(schedule: &JobSchedule) -> String {
+    let zone = TimeZone::get(schedule.zone()).unwrap_or(TimeZone::UTC);
+    match schedule {
+        JobSchedule::At { at, .. } => format!("once, on {}", show_moment(*at, &zone)),
+        JobSchedule::Every { every, .. } => format!("every {}", duration_words(*every)),
+        JobSchedule::Cron { expression, zone } => format!("{} ({zone})", simple(expression).unwrap_or_else(|| in_full(expression))),
+    }
+}
+
+/// The usual ones, as people say them: `every weekday at 09:00`.
+fn simple(expression: &str) -> Option<String> {
+    let fields: Vec<&str> = expression.split_whitespace().collect();
+    let [minute, hour, "*", "*", weekdays] = fields.as_slice() else { return None };
+    let (minute, hour) = (minute.parse::<u8>().ok()?, hour.parse::<u8>().ok()?);
+    let day = match *weekdays {
+        "*" => "every day".to_owned(),
+        "1-5" | "MON-FRI" | "mon-fri" => "every weekday".to_owned(),
+        "0,6" | "6,0" | "6,7" | "SAT,SUN" | "sat,sun" => "every Saturday and Sunday".to_owned(),
+        day => format!("every {}", DAYS.get(day.parse::<usize>().ok()?)?),
+    };
+    Some(format!("{day} at {hour:02}:{minute:02}"))
+}
+
+fn in_full(expression: &str) -> String {
+    let described = stored_expression(expression).map(|cron| cron.describe()).unwrap_or_default();
+    let described = described.trim_end_matches('.').trim_start_matches("At every ");
+    let described = if described.starts_with(|ch: char| ch.is_ascii_digit()) { format!("every {described}") } else { described.to_owned() };
+    let mut characters = described.chars();
+    match characters.next() {
+        Some(first) => format!("{}{}", first.to_lowercase(), characters.as_str()),
+        None => format!("by '{expression}'"),
+    }
+}
+
+/// A run in one line: when, what became of it, and of its delivery.
+pub fn run_line(run: &JobRun, zone: &TimeZone) -> String {
+    let took = run.started.zip(run.ended).and_then(|(started, ended)| ended.duration_since(started).ok());
+    let took = took.map(|took| format!(" after {:.1} s", took.as_secs_f64())).unwrap_or_default();
+    let error = run.error.as_deref().map(|error| format!(": {error}")).unwrap_or_default();
+    let delivery = match run.delivery {
+        DeliveryState::NotRequested => String::new(),
+        _ if run.state == RunState::Skipped => String::new(),
+        state => {
+            let note = run.delivery_note.as_deref().map(|note| format!(" ({note})")).unwrap_or_default();
+            format!("; {}{note}", state.as_str().replace('_', " "))
+        }
+    };
+    format!("{} {}: {}{took}{error}{delivery}", show_moment(run.due, zone), run.name, run.state)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cron_expressions_are_said_in_words() {
+        for (expression, words) in [
+            ("0 9 * * 1-5", "every weekday at 09:00 (Europe/Berlin)"),
+            ("30 18 * * *", "every day at 18:30 (Europe/Berlin)"),
+            ("5 7 * * 0", "every Sunday at 07:05 (Europe/Berlin)"),
+            ("0 10 * * 6,0", "every Saturday and Sunday at 10:00 (Europe/Berlin)"),
+            ("*/15 * * * *", "every 15 minutes (Europe/Berlin)"),
+            ("0 0 1 * *", "at 00:00, on day 1 (Europe/Berlin)"),
+        ] {
+            let schedule = JobSchedule::Cron { expression: expression.into(), zone: "Europe/Berlin".into() };
+            assert_eq!(describe(&schedule), words, "{expression}");
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The sessions of a running server, for the parts of the program that run turns in it without a page: scheduled jobs, channels.
+
+use std::sync::Arc;
+
+use haft_agent::TurnEnd;
+use serde_json::json;
+
+use crate::app::App;
+use crate::approvals::PageApprovals;
+use crate::sessions::SessionHost;
+
+/// The sessions of a server. Clones are the same.
+#[derive(Clone)]
+pub struct ServedSessions {
+    host: Arc<SessionHost>,
+    approvals: PageApprovals,
+}
+
+haft_contract::opaque_debug!(ServedSessions);
+
+impl ServedSessions {
+    pub(crate) fn new(app: &App) -> Self {
+        Self { host: Arc::clone(&app.sessions), approvals: app.approvals.clone() }
+    }
+
+    /// Begins a session; returns its id.
+    pub async fn begin(&self, agent: Option<String>, title: &str) -> Result<String, String> {
+        let begun = self.host.create(agent, None, Some(title)).await;
+        begun.map(|session| session.id).map_err(|error| error.message().to_owned())
+    }
+
+    /// Closes a session that does not work: the next message opens it with the rights of its sender.
+    pub async fn close(&self, session: &str) {
+        self.host.close(session).await;
+    }
+
+    /// Sends a message to a session that is stored, and waits for the end of the turn that answers it. The error says why there is none.
+    pub async fn ask(&self, session: &str, text: String, model: Option<String>) -> Result<TurnEnd, String> {
+        self.host.send_and_wait(session, text, model).await.map_err(|error| error.message().to_owned())
+    }
+
+    /// Puts a text into a session: at once, or into the turn that runs.
+    pub async fn announce(&self, session: &str, text: String) -> Result<(), String> {
+        self.host.announce_text(session, text).await.map_err(|error| error.message().to_owned())
+    }
+
+    /// Tells every page of a session that was made outside of the server.
+    pub async fn added(&self, session: &str) {
+        self.host.announce(session).await;
+    }
+
+    /// The sessions of which a turn runs.
+    pub fn running(&self) -> Vec<String> {
+        self.host.running()
+    }
+
+    /// Cancels the turn of a session that runs.
+    pub fn cancel(&self, session: &str) {
+        self.host.cancel(session);
+    }
+
+    /// Sessions take the settings as they are now with their next message.
+    pub fn use_new_settings(&self) {
+        self.host.use_new_settings();
+    }
+
+    /// Tells every page that something which it may show has changed.
+    pub fn changed(&self, what: &str) {
+        self.approvals.hub.send("changed", None, &json!({ "what": what }));
+    }
+}
