@@ -42,8 +42,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "agent", "builtin", "channels", "config", "contract", "cron", "engine", "gateway", "host", "jobs", "mcp", "memory", "nodes", "patch", "pattern",
-            "plugins", "policy", "prompts", "provider", "redact", "sandbox", "store", "text", "tui",
+            "agent", "builtin", "channels", "config", "contract", "cron", "engine", "gateway", "host", "jobs", "mcp", "memory", "nodes",
+            "patch", "pattern", "plugins", "policy", "prompts", "provider", "redact", "sandbox", "store", "text", "tui",
         ],
     ),
     ("haft", &["builtin", "compat", "contract", "engine", "host", "jobs", "macros", "policy", "sandbox", "store"]),

@@ -3,6 +3,7 @@
 mod agents;
 mod background;
 mod call;
+pub(crate) mod channels;
 mod chat;
 mod completions;
 mod config;
@@ -13,7 +14,6 @@ mod explain;
 mod history;
 mod man;
 mod mcp;
-pub(crate) mod channels;
 mod memory;
 mod models;
 mod node;

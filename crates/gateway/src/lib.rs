@@ -27,8 +27,8 @@ mod tls;
 
 pub use self::approvals::{ApprovalListener, PageApprovals};
 pub use self::backend::{
-    AgentChange, BackendVersions, ChangeDecision, ChangeRequest, GatewayBackend, HookDelivery, KeyEdit, LaterChanges, MemoryRequest, QuarantineRequest,
-    Saving, ServerRequest, ToolRequest, UndoRequest,
+    AgentChange, BackendVersions, ChangeDecision, ChangeRequest, GatewayBackend, HookDelivery, KeyEdit, LaterChanges, MemoryRequest,
+    QuarantineRequest, Saving, ServerRequest, ToolRequest, UndoRequest,
 };
 pub use self::served_sessions::ServedSessions;
 pub use self::server::{Gateway, GatewayError, GatewayOptions};

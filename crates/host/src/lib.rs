@@ -16,8 +16,8 @@ pub use alarm::SystemAlarm;
 pub use clock::SystemClock;
 pub use file_signal::{FileSignal, send_signal};
 pub use files::{
-    FolderStamp, LocalFiles, SandboxPaths, ScanCache, WorkspaceOptions, directory_state, link_state, may_be_protected,
-    paths_run_by_git, sha256,
+    FolderStamp, LocalFiles, SandboxPaths, ScanCache, WorkspaceOptions, directory_state, link_state, may_be_protected, paths_run_by_git,
+    sha256,
 };
 pub use http::{GuardedClient, HttpOptions, NetworkRuleError, NetworkRules, Resolve, SandboxDialer, SystemResolver, UpstreamProxy};
 pub use local::{HostParts, LocalHost};

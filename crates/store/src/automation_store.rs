@@ -43,8 +43,7 @@ pub trait AutomationStore: Send + Sync {
     /// The jobs of a folder, in no order.
     fn jobs<'a>(&'a self, workspace: &'a Path) -> BoxFuture<'a, Result<Vec<ScheduledJob>, StoreError>>;
     /// At most `limit` jobs that are due, the earliest first.
-    fn due_jobs<'a>(&'a self, workspace: &'a Path, now: SystemTime, limit: usize)
-    -> BoxFuture<'a, Result<Vec<ScheduledJob>, StoreError>>;
+    fn due_jobs<'a>(&'a self, workspace: &'a Path, now: SystemTime, limit: usize) -> BoxFuture<'a, Result<Vec<ScheduledJob>, StoreError>>;
     /// The earliest time at which a job or a delivery is due.
     fn next_due<'a>(&'a self, workspace: &'a Path) -> BoxFuture<'a, Result<Option<SystemTime>, StoreError>>;
     /// At most `limit` runs of a job, or of all jobs of the folder, the newest first.

@@ -15,8 +15,8 @@ mod short_id;
 pub use automation_store::{AutomationChange, AutomationStore, RunOwner};
 pub use backend::{
     ChunkRow, FileBlobs, FileStamp, InMemoryCallLog, InMemorySessionStore, KnownFile, MemoryDatabase, MissingVectors, NewChunk, NewFile,
-    OpenedLog, OpenedMemory, SqliteAutomation, SqliteCallLog, SqliteChannels, SqliteJobs, SqliteOptions, SqliteSessionStore, StorePruner, StoredVector, VectorRow,
-    VectorTask,
+    OpenedLog, OpenedMemory, SqliteAutomation, SqliteCallLog, SqliteChannels, SqliteJobs, SqliteOptions, SqliteSessionStore, StorePruner,
+    StoredVector, VectorRow, VectorTask,
 };
 pub use blobs::{BlobId, BlobWriter, Blobs};
 pub use call_log::{CallFilter, CallLog, CallRecord, CallStatus, PreImageRecord};

@@ -78,12 +78,7 @@ pub trait GatewayControl: Send + Sync {
     /// Checks a change, given as a table of keys; an old hash is refused.
     fn preview(&self, patch: &Value, base_hash: Option<&str>) -> Result<ConfigPreview, ToolError>;
     /// Writes a change that was previewed. The content before goes to the journal first.
-    fn apply<'a>(
-        &'a self,
-        patch: &'a Value,
-        preview: &'a ConfigPreview,
-        journal: &'a dyn Journal,
-    ) -> BoxFuture<'a, Result<(), ToolError>>;
+    fn apply<'a>(&'a self, patch: &'a Value, preview: &'a ConfigPreview, journal: &'a dyn Journal) -> BoxFuture<'a, Result<(), ToolError>>;
     /// Restarts the server after what runs has ended, or hands it over after a time; says what happens.
     fn restart<'a>(&'a self, session: &'a str, reason: &'a str, wait: Duration) -> BoxFuture<'a, Result<String, ToolError>>;
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    Automation, GatewayControl, MemoryIndex, MessageChannels, NodeDirectory, OutputSink, SessionDirectory, SettingsAccess, SkillLibrary, SmallModel, SubAgents, TodoStore, ToolIndex,
-    UserMessages, UserQuestions, WakeSource,
+    Automation, GatewayControl, MemoryIndex, MessageChannels, NodeDirectory, OutputSink, SessionDirectory, SettingsAccess, SkillLibrary,
+    SmallModel, SubAgents, TodoStore, ToolIndex, UserMessages, UserQuestions, WakeSource,
 };
 
 /// What a conversation offers to its tools beyond the machine: its sub-agents, its plans, its skills. A service is absent where nobody

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant, SystemTime};
 use haft_contract::ports::Automation;
 use haft_contract::{Access, BoxFuture, ToolResult};
 use haft_gateway::{
-    AgentChange, BackendVersions, ChangeDecision, ChangeRequest, GatewayBackend, HookDelivery, KeyEdit, MemoryRequest, QuarantineRequest, Saving,
-    ServerRequest, ToolRequest, UndoRequest,
+    AgentChange, BackendVersions, ChangeDecision, ChangeRequest, GatewayBackend, HookDelivery, KeyEdit, MemoryRequest, QuarantineRequest,
+    Saving, ServerRequest, ToolRequest, UndoRequest,
 };
 use haft_store::{CallLog, SessionStore};
 use haft_tui::chat::{ChatBackend, ChatOptions};

@@ -157,9 +157,14 @@ fn what_settings_of_git_run_is_protected_for_tools_and_commands() {
     fs::write(root.join(".git/config"), "[core]\nhooksPath = .husky/_\nfsmonitor = ./gone\n[filter \"x\"]\nclean = tools/clean\n").unwrap();
     let files = LocalFiles::open(WorkspaceOptions::new(&root)).unwrap();
     assert_eq!(files.sandbox_paths(&ScanCache::default()).protected, [".husky", "tools/clean"].map(|name| root.join(name)));
-    for (path, is_protected) in
-        [(".husky/pre-commit", true), (".HUSKY/x", true), ("tools/clean", true), ("gone", true), ("tools/other", false), ("src/a.rs", false)]
-    {
+    for (path, is_protected) in [
+        (".husky/pre-commit", true),
+        (".HUSKY/x", true),
+        ("tools/clean", true),
+        ("gone", true),
+        ("tools/other", false),
+        ("src/a.rs", false),
+    ] {
         let location = files.locate(Path::new(path)).unwrap();
         assert_eq!(location.no_write().is_some(), is_protected, "{path}: {:?}", location.no_write());
     }

@@ -136,10 +136,7 @@ fn command_of_the_user_shows_the_wait_line_outside_of_turns() {
     turn.ends("1", "exec", Ok(ToolOutput::text("a\n").with_details(json!({"exit_code": 0}))));
     turn.at(9);
     let shown = turn.output.read();
-    assert!(
-        shown.contains("◐ exec cargo test 4 s · 12 of 40") && shown.ends_with("✓ exec cargo test · exit 0 · a · 12 ms\n"),
-        "{shown:?}"
-    );
+    assert!(shown.contains("◐ exec cargo test 4 s · 12 of 40") && shown.ends_with("✓ exec cargo test · exit 0 · a · 12 ms\n"), "{shown:?}");
 }
 
 #[test]
