@@ -60,7 +60,7 @@ use haft_provider::Model;
 use haft_store::{Blobs, CallLog, FileBlobs, InMemoryCallLog, OpenedLog, SqliteCallLog, StoreError};
 use haft_tui::time::local_time;
 
-pub(crate) use self::automation::{SchedulerLock, folder_key, is_served, signal_file};
+pub(crate) use self::automation::{SchedulerLock, folder_key, signal_file};
 pub(crate) use self::channels::{ChannelCaller, ServedChannels};
 pub(crate) use self::cleaning::finish as finish_cleaning;
 pub(crate) use self::config_lint::warn_of_settings;

@@ -47,7 +47,7 @@ impl SchedulerLock {
 }
 
 /// Whether a server runs the jobs of a folder.
-pub(crate) fn is_served(data_folder: &Path, workspace: &Path) -> bool {
+fn is_served(data_folder: &Path, workspace: &Path) -> bool {
     File::open(lock_file(data_folder, workspace)).is_ok_and(|file| file.try_lock_shared().is_err())
 }
 

@@ -18,9 +18,6 @@ pub(super) async fn check(wire: &Wire) -> DoctorCheck {
             return DoctorCheck::error(NAME, error.message().to_owned(), "see the check 'history'");
         }
     };
-    if views.is_empty() {
-        return DoctorCheck::good(NAME, "none");
-    }
     if status.enabled > 0 && !status.is_running {
         let message = format!("{} on, and no server runs them", count(status.enabled, "job"));
         return DoctorCheck::warning(NAME, message, "start `haft serve` in this folder");
@@ -34,6 +31,9 @@ pub(super) async fn check(wire: &Wire) -> DoctorCheck {
     if lost > 0 {
         let message = format!("{} not delivered, or perhaps not", count(lost, "result"));
         return DoctorCheck::warning(NAME, message, "`haft cron runs` says why");
+    }
+    if views.is_empty() {
+        return DoctorCheck::good(NAME, "none");
     }
     let next = status.next.map(|next| format!("; next run {next}")).unwrap_or_default();
     DoctorCheck::good(NAME, format!("{} on{next}", count(status.enabled, "job")))
