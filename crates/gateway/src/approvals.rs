@@ -47,7 +47,14 @@ struct AskedQuestion {
 impl PageApprovals {
     /// Paths are shown relative to this folder; rules are saved in this file.
     pub fn new(workspace: PathBuf, rules_file: Option<PathBuf>) -> Self {
-        Self { hub: EventHub::default(), broker: ApprovalBroker::new(), asked: Arc::default(), waits: Arc::default(), workspace, rules_file }
+        Self {
+            hub: EventHub::default(),
+            broker: ApprovalBroker::new(),
+            asked: Arc::default(),
+            waits: Arc::default(),
+            workspace,
+            rules_file,
+        }
     }
 
     /// Asks on the page, and at the terminal if there is one.
