@@ -55,9 +55,9 @@ impl AnswerCache {
         if let Some(body) = stamp.and_then(|stamp| self.kept(&question, stamp)) {
             return Ok(json_response(body));
         }
-        let made = make.await?;
-        let body = Bytes::from(serde_json::to_vec(&made).map_err(|error| ApiError::internal(error.to_string()))?);
-        if let Some(stamp) = stamp.filter(|_| body.len() <= MOST_BYTES && is_stable(&made)) {
+        let answer = make.await?;
+        let body = Bytes::from(serde_json::to_vec(&answer).map_err(|error| ApiError::internal(error.to_string()))?);
+        if let Some(stamp) = stamp.filter(|_| body.len() <= MOST_BYTES && is_stable(&answer)) {
             self.keep(question, stamp, body.clone());
         }
         Ok(json_response(body))

@@ -30,8 +30,8 @@ pub(crate) struct App {
 
 impl App {
     /// What answers from the configuration and the tools depend on.
-    pub(crate) fn configuration_stamp(&self) -> Option<AnswerStamp> {
-        Some(AnswerStamp::of(&self.backend.versions()))
+    pub(crate) fn configuration_stamp(&self) -> AnswerStamp {
+        AnswerStamp::of(&self.backend.versions())
     }
 
     /// What answers about sessions depend on: the store, and what the server holds of running turns, whose every change is an event.

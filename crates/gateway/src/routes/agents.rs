@@ -18,13 +18,13 @@ use crate::render;
 pub(super) async fn list(State(app): State<App>, token: SignedIn) -> Result<Response, ApiError> {
     token.need(Scope::View)?;
     let make = async { Ok(json!({ "agents": app.backend.agents()? })) };
-    app.answers.answer("agents".into(), app.configuration_stamp(), make).await
+    app.answers.answer("agents".into(), Some(app.configuration_stamp()), make).await
 }
 
 pub(super) async fn one(State(app): State<App>, token: SignedIn, Path(name): Path<String>) -> Result<Response, ApiError> {
     token.need(Scope::View)?;
     let make = async { Ok(app.backend.agent(&name)?) };
-    app.answers.answer(format!("agent {name}"), app.configuration_stamp(), make).await
+    app.answers.answer(format!("agent {name}"), Some(app.configuration_stamp()), make).await
 }
 
 /// Which tools are switched on and off. Tools that are not named stay as they are.

@@ -51,8 +51,8 @@ pub(super) async fn list(State(app): State<App>, token: SignedIn, Query(query): 
     let records = app.backend.calls().list(filter).await?;
     let mut found = records.iter().filter(|record| wanted.fits(record));
     let view = |record: &CallRecord| {
-        let waited = app.approvals.waited(&record.session, &record.call_id);
-        CallView { waited_ms: waited.map(time::milliseconds), ..CallView::recorded(record) }
+        let time_waiting = app.approvals.waited(&record.session, &record.call_id);
+        CallView { waited_ms: time_waiting.map(time::milliseconds), ..CallView::recorded(record) }
     };
     let page: Vec<CallView> = found.by_ref().take(limit).map(view).collect();
     let before = found.next().and_then(|_| page.last()).and_then(|call| call.record.clone());

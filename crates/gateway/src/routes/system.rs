@@ -81,7 +81,7 @@ pub(super) async fn drop_quarantined(State(app): State<App>, token: SignedIn, Pa
 
 pub(super) async fn settings(State(app): State<App>, token: SignedIn) -> Result<Response, ApiError> {
     token.need(Scope::View)?;
-    app.answers.answer("settings".into(), app.configuration_stamp(), async { Ok(app.backend.settings()?) }).await
+    app.answers.answer("settings".into(), Some(app.configuration_stamp()), async { Ok(app.backend.settings()?) }).await
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -121,7 +121,7 @@ pub(super) struct PolicyQuery {
 pub(super) async fn policy(State(app): State<App>, token: SignedIn, Query(query): Query<PolicyQuery>) -> Result<Response, ApiError> {
     token.need(Scope::View)?;
     let make = async { Ok(app.backend.policy(query.agent.as_deref()).await?) };
-    app.answers.answer(format!("policy {:?}", query.agent), app.configuration_stamp(), make).await
+    app.answers.answer(format!("policy {:?}", query.agent), Some(app.configuration_stamp()), make).await
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

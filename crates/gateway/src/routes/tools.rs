@@ -26,7 +26,7 @@ pub(super) struct ToolQuery {
 
 pub(super) async fn list(State(app): State<App>, token: SignedIn, Query(query): Query<ToolQuery>) -> Result<Response, ApiError> {
     token.need(Scope::View)?;
-    let (question, stamp) = (format!("tools {:?}", query.agent), app.configuration_stamp());
+    let (question, stamp) = (format!("tools {:?}", query.agent), Some(app.configuration_stamp()));
     let make = async {
         let mut tools = app.backend.tools(query.agent.as_deref())?;
         for tool in tools.as_array_mut().into_iter().flatten() {

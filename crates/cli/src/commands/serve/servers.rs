@@ -41,7 +41,8 @@ pub(super) async fn answer(backend: &ServeBackend, name: &str, request: ServerRe
             server.approve().map_err(|failure| Failure::failed("execution_error", failure.to_string()))?;
             // Every session has a server of its own, which reads what is approved when it is made.
             backend.reload();
-            Ok(json!({ "server": mcp::list::row(&*backend.wire_of(None)?, name), "approved": waiting.len() }))
+            let wire = backend.wire_of(None)?;
+            Ok(json!({ "server": mcp::list::row(&wire, name), "approved": waiting.len() }))
         }
     }
 }

@@ -45,7 +45,7 @@ struct ScriptWriter<'a> {
     gap: Gap,
 }
 
-impl<'a> ScriptWriter<'a> {
+impl ScriptWriter<'_> {
     fn code(&mut self, nesting: Nesting) {
         let mut depth = 0_usize;
         while let Some(ch) = self.rest.chars().next() {
