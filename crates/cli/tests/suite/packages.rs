@@ -23,6 +23,10 @@ fn told(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
+fn is_package(line: &str) -> bool {
+    Path::new(line).extension().is_some_and(|ending| ending == "deb")
+}
+
 #[test]
 fn debian_package_is_installed_used_and_removed_in_a_clean_root() {
     let (folder, began) = (TempDir::new().unwrap(), Instant::now());
@@ -30,7 +34,7 @@ fn debian_package_is_installed_used_and_removed_in_a_clean_root() {
     let binaries = binary.parent().unwrap().to_str().unwrap();
     let built = packaging("build", &["--quick", "--binaries", binaries, "--output", packages.to_str().unwrap()], folder.path());
     assert!(built.status.success(), "{}", told(&built));
-    let Some(package) = String::from_utf8_lossy(&built.stdout).lines().find(|line| line.ends_with(".deb")).map(str::to_owned) else {
+    let Some(package) = String::from_utf8_lossy(&built.stdout).lines().find(|line| is_package(line)).map(str::to_owned) else {
         return say_that_it_did_not_run(&told(&built));
     };
     let tested = packaging("test", &[&package], folder.path());

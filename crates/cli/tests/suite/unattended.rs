@@ -90,6 +90,24 @@ fn what_a_killed_haft_had_staged_can_be_committed_afterwards() {
 }
 
 #[test]
+fn run_that_ends_names_the_command_that_ends_with_it_and_how_to_apply_its_changes() {
+    let scene = Scene::new();
+    let slow = json!({ "command": "echo x >x; sleep 60", "yield_ms": 2000 });
+    let server = ModelServer::start(vec![Round::call("c1", "exec", slow), Round::Text("done".into())]).unwrap();
+    let provider = format!("[providers.work]\nprotocol = \"openai\"\nbase_url = \"{}\"\napi_key_env = \"WORK_KEY\"\n", server.url());
+    scene.configure(&format!("model = \"work/m1\"\n{provider}"));
+    let ran = scene.haft(&["run", "go"]).env("WORK_KEY", "k-1234567890").output().unwrap();
+    let told = String::from_utf8_lossy(&ran.stderr).into_owned();
+    let ended = "the command in the background 'job-1' was ended with the conversation: echo x >x; sleep 60. Its 1 staged change was not \
+                 applied: `haft ";
+    let advice = told.split_once(ended).and_then(|(_, rest)| rest.split_once('`')).unwrap_or_else(|| panic!("{told}")).0;
+    assert!(ran.status.success() && !scene.file("x").exists(), "{told}");
+    let committed = scene.haft(&advice.split(' ').collect::<Vec<_>>()).output().unwrap();
+    assert!(committed.status.success(), "{committed:?}");
+    assert_eq!(scene.read("x"), "x\n", "following the advice applies it");
+}
+
+#[test]
 fn ordinary_user_is_staged_in_the_same_way() {
     let again = [
         "suite::unattended::unattended_commands",

@@ -8,9 +8,19 @@ use rustix::io::Errno;
 
 /// Runs work that may wait for a disk.
 pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, ToolError> + Send + 'static) -> Result<T, ToolError> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(answer) => answer,
-        Err(error) => Err(ToolError::execution(format!("Work on a file ended before its time: {error}.")).with_source(error)),
+    begin_blocking(work).await
+}
+
+/// Begins work that may wait for a disk at once, beside what the caller does before it asks for the answer.
+pub(super) fn begin_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
+) -> impl Future<Output = Result<T, ToolError>> + Send {
+    let task = tokio::task::spawn_blocking(work);
+    async move {
+        match task.await {
+            Ok(answer) => answer,
+            Err(error) => Err(ToolError::execution(format!("Work on a file ended before its time: {error}.")).with_source(error)),
+        }
     }
 }
 

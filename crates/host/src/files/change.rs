@@ -1,5 +1,6 @@
 //! A change has two halves, with the journal between them: first everything that can fail without a trace, then the one
-//! step that counts. Dropped anywhere before that step, nothing has happened.
+//! step that counts. Dropped anywhere before that step, nothing has happened. New content and pre-image wait for the disk together,
+//! and the step waits for both.
 
 use haft_contract::{
     Location, ToolError,
@@ -7,16 +8,23 @@ use haft_contract::{
 };
 use rustix::io::Errno;
 
-use super::blocking::{Call, Stop, blocking};
+use super::blocking::{Call, Stop, begin_blocking, blocking};
 use super::errors::{self, FileAction, failed};
 use super::parent::Parent;
 use super::roots::RootedPath;
 
 /// A change that only has to be done.
 pub(super) trait Step: Sized + Send + 'static {
+    /// Work that waits until everything that it puts in place is on the disk. The pre-image goes there at the same time.
+    fn sync(&self) -> SyncWork {
+        Box::new(|| Ok(()))
+    }
     /// Does it.
     fn take(self) -> Outcome<Self>;
 }
+
+/// Work that waits for the disk. It holds nothing that a dropped change would leave behind.
+pub(super) type SyncWork = Box<dyn FnOnce() -> Result<(), ToolError> + Send>;
 
 /// How the step that counts ended.
 #[derive(Debug)]
@@ -85,8 +93,12 @@ where
     loop {
         let before = if image.content.is_some() { Before::File } else { Before::Nothing };
         let (path, after) = (image.path.clone(), image.after.clone());
+        let syncing = begin_blocking(last.sync());
         journal.keep(image).await?;
-        let outcome = blocking(move || Ok(last.take())).await?;
+        let outcome = match syncing.await {
+            Ok(()) => blocking(move || Ok(last.take())).await?,
+            Err(error) => Outcome::NotDone(error),
+        };
         if matches!(outcome, Outcome::NotDone(_) | Outcome::Anew(..)) {
             // A pre-image too many is the lesser fault: the one to tell is why nothing was done.
             journal.withdraw(&path, after.as_deref()).await.ok();

@@ -4,11 +4,11 @@ use haft_contract::{Location, ToolError, ports::PreImage};
 use rustix::fs::Stat;
 use rustix::io::Errno;
 
-use super::change::{Outcome, Step};
+use super::change::{Outcome, Step, SyncWork};
 use super::errors::{self, FileAction, failed};
 use super::roots::RootedPath;
 use super::target::{self, ExistingFile};
-use super::temporary_file::{ATTEMPTS, TemporaryFile};
+use super::temporary_file::{ATTEMPTS, TemporaryFile, sync_file};
 
 /// A draft that only has to be put in place.
 pub(super) struct PendingWrite {
@@ -72,6 +72,11 @@ impl From<ToolError> for Failed {
 }
 
 impl Step for PendingWrite {
+    fn sync(&self) -> SyncWork {
+        let (handle, at) = (self.draft.duplicate(), self.at.clone());
+        Box::new(move || handle.and_then(|file| sync_file(&file)).map_err(|errno| failed(FileAction::Write, &at, errno)))
+    }
+
     fn take(mut self) -> Outcome<Self> {
         match self.try_place() {
             Ok(()) => {

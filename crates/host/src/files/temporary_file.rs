@@ -105,11 +105,15 @@ impl TemporaryFile {
         attributes::copy(source, &self.file);
     }
 
-    /// Ends the content: permissions set, everything on the disk. Gives the fingerprint.
+    /// Ends the content, and sets the permissions. Gives the fingerprint.
     pub(super) fn finalize(&mut self, permissions: Option<Mode>) -> Result<String, Errno> {
         fchmod(&self.file, permissions.unwrap_or(self.natural))?;
-        self.file.sync_all().map_err(|error| errors::number(&error))?;
         Ok(hex::encode(self.hash.clone().finish()))
+    }
+
+    /// Another handle of its file.
+    pub(super) fn duplicate(&self) -> Result<File, Errno> {
+        self.file.try_clone().map_err(|error| errors::number(&error))
     }
 
     /// Puts it in its target's place.
@@ -149,7 +153,7 @@ impl TemporaryFile {
         let most = self.inherit(&stat)?;
         self.take_attributes(&old);
         fchmod(&self.file, target::permissions(&stat) & most)?;
-        self.file.sync_all().map_err(|error| errors::number(&error))
+        sync_file(&self.file)
     }
 
     fn rename(&self, is_new: bool) -> Result<(), Errno> {
@@ -175,6 +179,11 @@ impl Drop for TemporaryFile {
             let _ = unlinkat(self.parent.handle(), temporary, AtFlags::empty());
         }
     }
+}
+
+/// Waits until the content of a file is on the disk.
+pub(super) fn sync_file(file: &File) -> Result<(), Errno> {
+    file.sync_all().map_err(|error| errors::number(&error))
 }
 
 /// Creates a file under a name that nobody can guess, and that nobody else has made.

@@ -18,12 +18,15 @@ use super::blocking::Stop;
 use super::change::{Before, change_with_directories};
 use super::errors::{self, FileAction, failed};
 use super::fingerprint;
+use super::open::size_of;
 use super::parent::Parent;
 use super::pending_write::PendingWrite;
 use super::roots::RootedPath;
 use super::target::{self, ExistingFile};
 use super::temporary_file::TemporaryFile;
 
+/// Files above this size are checked on a thread of their own: one costs less than reading so much.
+const LARGE: u64 = 1 << 20;
 /// How often a directory that vanishes is made again.
 const ATTEMPTS: usize = 16;
 
@@ -86,10 +89,25 @@ fn try_stage(
     let name = target::name_of(place, at)?;
     let parent = Parent::open_or_make(place).map_err(fail)?;
     let before = ExistingFile::find(&parent, name, at, FileAction::Write)?;
-    check_expected(at, before.as_ref(), expected, stop)?;
+    let check = || check_expected(at, before.as_ref(), expected, stop);
+    let is_large = before.as_ref().is_some_and(|before| size_of(&before.stat) > LARGE);
+    if !is_large {
+        check()?;
+    }
     let permissions = if let Expected::NothingYet { like } = expected { permissions_of(like)? } else { None };
-    let (draft, after) = compose(parent, name, before.as_ref(), content, (mode, permissions), stop.clone()).map_err(fail)?;
+    let compose = || compose(parent, name, before.as_ref(), content, (mode, permissions), stop.clone()).map_err(fail);
+    let (draft, after) = if is_large { beside(check, compose)? } else { compose()? };
     Ok(PendingWrite::new(at, before, draft, after))
+}
+
+/// Checks a large file beside the work on its new content. Both read and hash all of it, and a draft that is not needed leaves no trace.
+fn beside<T>(check: impl FnOnce() -> Result<(), ToolError> + Send, work: impl FnOnce() -> Result<T, ToolError>) -> Result<T, ToolError> {
+    std::thread::scope(|scope| {
+        let checked = scope.spawn(check);
+        let done = work();
+        checked.join().unwrap_or_else(|_| Err(ToolError::execution("The file could not be compared with what was read of it.")))?;
+        done
+    })
 }
 
 fn permissions_of(like: &Location) -> Result<Option<Mode>, ToolError> {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use haft_contract::{ErrorKind, WriteMode, WriteOutcome, ports::FileSystem};
 
-use crate::support::{BOTH, Disk, Image, Kept, Way, kind_and_message, names, write};
+use crate::support::{BOTH, Disk, Image, Kept, Way, kind_and_message, names, tree, write};
 
 const HASH_OF_NEW: &str = "11507a0e2f5e69d5dfa40a62a1bd7b6ee57e6bcd85c67c9b8431b36fff21c437";
 const HASH_OF_OLD_NEW: &str = "76ecdaec0cc05ceaf5781f2731926d291107c1c2f2f9a2e229a89db2f2080ab3";
@@ -79,6 +79,24 @@ async fn a_file_is_replaced_only_if_it_is_still_what_it_was() {
         assert_eq!(written, WriteOutcome { bytes: 6, created: false, fingerprint: HASH_OF_OLD_NEW.into() });
         assert!(files.replace(&none, "new".into(), None, &journal).await.unwrap().created);
         assert_eq!((disk.get("file").as_str(), disk.get("none").as_str()), ("oldnew", "new"));
+    }
+}
+
+#[tokio::test]
+async fn large_file_is_compared_beside_its_new_content_and_replaced_only_if_it_is_what_it_was() {
+    for way in BOTH {
+        let disk = Disk::new();
+        let (files, journal) = (disk.files(way), Kept::default());
+        let (old, new) = ("old line\n".repeat(300_000), "new line\n".repeat(300_000));
+        disk.put("file", &old);
+        let (at, before) = (files.locate(Path::new("file")).unwrap(), tree(&disk.ws));
+        let refused = files.replace(&at, new.clone().into(), Some(HASH_OF_NEW), &journal).await.unwrap_err();
+        assert!(refused.message().contains("changed"), "{refused}");
+        assert!(tree(&disk.ws) == before && journal.images().is_empty(), "nothing is left of it");
+        let expected = files.fingerprint(&at).await.unwrap();
+        let written = files.replace(&at, new.clone().into(), expected.as_deref(), &journal).await.unwrap();
+        assert_eq!(Some(written.fingerprint), files.fingerprint(&at).await.unwrap());
+        assert!(disk.get("file") == new && journal.images()[0].content.as_deref() == Some(old.as_str()));
     }
 }
 
