@@ -94,7 +94,7 @@ fn is_connected(gateway: &World, name: &str) -> bool {
 
 /// A gateway whose model may do everything.
 fn gateway() -> World {
-    World::with_config("access = 'full-access'")
+    World::with_config("access = 'full-access'\nexec.security = 'full'")
 }
 
 /// The address that `haft node pair` prints.
