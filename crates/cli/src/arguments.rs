@@ -184,8 +184,8 @@ pub(crate) enum CliCommand {
         #[command(subcommand)]
         command: MemoryCommand,
     },
-    /// Pair other machines with this one, list, rename and revoke them; or make this machine a node
-    #[command(long_about = help::NODE, after_long_help = help::NODE_EXAMPLES, disable_help_subcommand = true, visible_alias = "nodes")]
+    /// Pair other machines with this one, or make this machine a node
+    #[command(long_about = help::NODE, after_long_help = help::NODE_EXAMPLES, disable_help_subcommand = true, alias = "nodes")]
     Node {
         #[command(subcommand)]
         command: NodeCommand,

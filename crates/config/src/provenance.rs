@@ -88,6 +88,13 @@ impl Provenance {
             _ => None,
         })
     }
+    /// The lists with chosen names in a table: `["node", "commands"]` gives the commands of a node.
+    pub fn lists_in(&self, table: &[&str]) -> impl Iterator<Item = (&str, &[Sourced<String>])> {
+        self.settings.iter().filter_map(move |setting| match (setting.path.split_last()?, &setting.value) {
+            ((name, before), ConfigValue::List(entries)) if before == table => Some((name.as_str(), entries.as_slice())),
+            _ => None,
+        })
+    }
     /// The value of a key with a fixed path.
     pub fn value(&self, key: &str) -> &ConfigValue {
         self.get(key).map_or(&UNSET, |setting| &setting.value)

@@ -119,6 +119,7 @@ impl NodeHub {
     async fn serve(&self, secured: Secured) -> io::Result<()> {
         let node = OpenNode::new(secured.peer.id(), secured.writer, &self.inner.stop);
         let before = self.open_nodes().insert(node.id.clone(), Arc::clone(&node));
+        let _listed = ListedNode { hub: self, node: &node };
         if let Some(before) = before {
             before.end("another connection of this machine has taken its place", false).await;
         }
@@ -126,12 +127,7 @@ impl NodeHub {
         if self.inner.book.find(&secured.peer)?.is_none() {
             node.end("this machine was revoked", true).await;
         }
-        let served = node.serve(secured.reader).await;
-        let mut open = self.open_nodes();
-        if open.get(&node.id).is_some_and(|current| Arc::ptr_eq(current, &node)) {
-            open.remove(&node.id);
-        }
-        served
+        node.serve(secured.reader).await
     }
 
     /// Lets machines ask to be paired for this long.
@@ -215,6 +211,21 @@ impl NodeHub {
             )));
         };
         open.call(call).await
+    }
+}
+
+/// Takes a connection off the list however its task ends: the list would hold it open.
+struct ListedNode<'a> {
+    hub: &'a NodeHub,
+    node: &'a Arc<OpenNode>,
+}
+
+impl Drop for ListedNode<'_> {
+    fn drop(&mut self) {
+        let mut open = self.hub.open_nodes();
+        if open.get(&self.node.id).is_some_and(|current| Arc::ptr_eq(current, self.node)) {
+            open.remove(&self.node.id);
+        }
     }
 }
 

@@ -68,21 +68,18 @@ impl Policy for NodePolicy {
         if plan.is_egress() {
             return decision;
         }
-        let beyond = CALL.try_with(|call| call.check(plan));
-        let message = match beyond {
-            Ok(None) => {
-                decision.pass(STEP, "the same effects");
-                return decision;
-            }
-            Ok(Some(beyond)) => {
-                let what = display::escape_line(&display::shorten(&beyond.to_string(), 300)).into_owned();
-                format!(
-                    "Here this call would {what}, which is not what was permitted at the gateway; a link may lead elsewhere. Nothing was done. \
-                     Name the real path, as this machine knows it."
-                )
-            }
-            Err(_) => "This call has no permission of the gateway. Nothing was done.".to_owned(),
+        // Every call is decided on within its scope. Outside of it are parts of a command that runs already, such as its changes when it
+        // ends: the gateway permitted the command, its sandbox bounds it, and this machine's rules decide alone.
+        let Ok(beyond) = CALL.try_with(|call| call.check(plan)) else { return decision };
+        let Some(beyond) = beyond else {
+            decision.pass(STEP, "the same effects");
+            return decision;
         };
+        let what = display::escape_line(&display::shorten(&beyond.to_string(), 300)).into_owned();
+        let message = format!(
+            "Here this call would {what}, which is not what was permitted at the gateway; a link may lead elsewhere. Nothing was done. Name the \
+             real path, as this machine knows it."
+        );
         // What this machine's own policy says is told first.
         decision.deny(STEP, "other effects", Denial { kind: ErrorKind::PermissionDenied, message, ways: Vec::new() });
         decision.verdict = Verdict::Deny;

@@ -292,10 +292,15 @@ impl PlanCase<'_> {
     }
 
     /// Whether the user is asked about what goes beyond the access level. Network access of a sandboxed command, to one named
-    /// host, is theirs to give at every level, and a request that changes something on one named host where anything may be changed.
+    /// host, is theirs to give at every level, and a request that changes something on one named host, or what a paired machine does, where
+    /// anything may be changed.
     fn asks_beyond(&self, effect: Option<&Effect>) -> bool {
-        let is_request =
-            matches!(effect, Some(Effect::Connect(connect)) if !connect.is_tunnel()) && self.caller.access_now() > Access::ReadOnly;
+        let is_request = match effect {
+            Some(Effect::Connect(connect)) => !connect.is_tunnel(),
+            Some(Effect::Node { .. }) => true,
+            _ => false,
+        };
+        let is_request = is_request && self.caller.access_now() > Access::ReadOnly;
         self.ask == AskMode::Beyond || is_request || self.is_egress(effect)
     }
 

@@ -12,6 +12,7 @@ pub fn describe(effect: &Value, workspace: &Path) -> (String, String) {
         "exec" => exec(effect),
         "connect" => format!("{} {}:{}", field(effect, "method"), field(effect, "host"), field(effect, "port")),
         "send" => format!("{} to {}", field(effect, "channel"), field(effect, "to")),
+        "node" => format!("{}:{} {}", field(effect, "node"), field(effect, "action"), field(effect, "target")).trim_end().to_owned(),
         "read_job" | "write_job" | "end_job" => format!("{} ({})", field(effect, "job"), field(effect, "command")),
         _ => ["agent", "key", "user", "why"].map(|name| field(effect, name)).concat(),
     };

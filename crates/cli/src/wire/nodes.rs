@@ -74,11 +74,11 @@ impl Wire {
         devices.camera = settings.value("node.camera").is_true();
         devices.screen = settings.value("node.screen").is_true();
         devices.location = settings.value("node.location").is_true();
-        let words = |name: &String| {
-            let entries = settings.value_at(&["node", "commands", name]).entries().iter();
-            DeclaredCommand { name: name.clone(), words: entries.map(|entry| entry.value.clone()).collect() }
+        let declared = |(name, words): (&str, &[haft_config::Sourced<String>])| DeclaredCommand {
+            name: name.to_owned(),
+            words: words.iter().map(|word| word.value.clone()).collect(),
         };
-        devices.commands = settings.names_beneath(&["node", "commands"]).iter().map(words).collect();
+        devices.commands = settings.lists_in(&["node", "commands"]).map(declared).collect();
         devices
     }
 }

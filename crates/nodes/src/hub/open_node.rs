@@ -88,6 +88,7 @@ impl OpenNode {
 
     /// Reads until the connection is lost; then every call that waits has its answer.
     pub(crate) async fn serve(&self, mut reader: LinkReader) -> io::Result<()> {
+        let _end = EndGuard(self);
         let pings = async {
             loop {
                 tokio::time::sleep(PING).await;
@@ -109,8 +110,6 @@ impl OpenNode {
             result = pings => result,
             () = self.ended.cancelled() => Ok(()),
         };
-        self.ended.cancel();
-        self.waiting().clear();
         result
     }
 
@@ -228,6 +227,16 @@ fn unknown(name: &str, why: &str) -> ToolError {
          until then stays. Look before you repeat it."
     ))
     .with_details(json!({"outcome": "unknown", "node": name}))
+}
+
+/// Ends the connection however its task ends, so that no call waits in vain.
+struct EndGuard<'a>(&'a OpenNode);
+
+impl Drop for EndGuard<'_> {
+    fn drop(&mut self) {
+        self.0.ended.cancel();
+        self.0.waiting().clear();
+    }
 }
 
 /// Tells the node that nobody waits for a call any more.

@@ -133,6 +133,8 @@ impl PairingWindow {
             }
             return Err(CodeFault::Wrong(MAX_WRONG - self.wrong));
         };
+        // The user paired the machine that was meant: no other one may ask unseen.
+        self.close();
         Ok(Approved { key, name, answer })
     }
 
@@ -186,9 +188,12 @@ mod tests {
         let Approved { key: approved, name, answer } = window.approve(start, " 12345678 ").unwrap();
         answer.send(PairingAnswer::Approved).unwrap();
         assert_eq!((approved, name.as_str(), decided.blocking_recv()), (key(1), "laptop", Ok(PairingAnswer::Approved)));
-        assert_eq!(window.approve(start, "1234-5678").map(|_| ()), Err(CodeFault::Wrong(4)));
-        assert_eq!(window.pending(start).iter().map(|node| node.name.as_str()).collect::<Vec<_>>(), ["phone"]);
-        assert!(window.reject(&key(2).id()) && !window.reject(&key(2).id()));
+        assert_eq!(window.approve(start, "1111-2222").map(|_| ()), Err(CodeFault::Closed), "one pairing for each time the user says so");
+        assert_eq!(window.pending(start), []);
+        window.open(start, DEFAULT_WINDOW);
+        let rejected = window.ask(&key(3), "tablet", "3333-4444");
+        assert!(window.reject(&key(3).id()) && !window.reject(&key(3).id()));
+        assert_eq!(rejected.blocking_recv(), Ok(PairingAnswer::Rejected));
     }
 
     #[test]

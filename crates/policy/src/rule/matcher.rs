@@ -60,7 +60,7 @@ impl Matcher {
             Self::Command(pattern) => pattern.is_anchored(),
             Self::Connection(pattern) => pattern.is_anchored(),
             Self::Message(pattern) => pattern.is_anchored(),
-            Self::Name(pattern) => pattern.is_anchored(),
+            Self::Name(pattern) => pattern.is_anchored() || pattern.names_owner(),
         }
     }
 
