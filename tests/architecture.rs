@@ -39,8 +39,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "agent", "builtin", "channels", "config", "contract", "engine", "gateway", "host", "jobs", "mcp", "memory", "patch", "pattern", "plugins",
-            "policy", "prompts", "provider", "redact", "sandbox", "store", "text", "tui",
+            "agent", "builtin", "channels", "config", "contract", "engine", "gateway", "host", "jobs", "mcp", "memory", "patch", "pattern",
+            "plugins", "policy", "prompts", "provider", "redact", "sandbox", "store", "text", "tui",
         ],
     ),
     ("haft", &["builtin", "compat", "contract", "engine", "host", "jobs", "macros", "policy", "sandbox", "store"]),

@@ -17,10 +17,7 @@ mod command;
 mod shared;
 
 /// The tool `message` for these channels: its parameters are what they can do. Without channels it is not offered, for this reason.
-pub fn message_for(
-    offers: Vec<haft_contract::ports::ChannelOffer>,
-    fault: Option<String>,
-) -> std::sync::Arc<dyn haft_contract::DynTool> {
+pub fn message_for(offers: Vec<haft_contract::ports::ChannelOffer>, fault: Option<String>) -> std::sync::Arc<dyn haft_contract::DynTool> {
     std::sync::Arc::new(haft_contract::Erased::new(messaging::message::Message::with(offers, fault)))
 }
 

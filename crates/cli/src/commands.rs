@@ -3,6 +3,7 @@
 mod agents;
 mod background;
 mod call;
+pub(crate) mod channels;
 mod chat;
 mod completions;
 mod config;
@@ -12,7 +13,6 @@ mod explain;
 mod history;
 mod man;
 mod mcp;
-pub(crate) mod channels;
 mod memory;
 mod models;
 mod plugins;

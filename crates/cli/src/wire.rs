@@ -211,7 +211,16 @@ impl Wire {
     fn with_settings(settings: Settings, registry: Arc<Registry>) -> Result<Self, Failure> {
         let policy = policy::policy(&settings.config, &settings.provenance, &registry, Vec::new())?;
         let prompts = Arc::new(Prompts::new(&settings, &policy, &registry));
-        let mut wire = Self { settings, registry, policy, prompts, mcp: Arc::default(), memory: OnceLock::new(), channels: OnceLock::new(), served: None };
+        let mut wire = Self {
+            settings,
+            registry,
+            policy,
+            prompts,
+            mcp: Arc::default(),
+            memory: OnceLock::new(),
+            channels: OnceLock::new(),
+            served: None,
+        };
         wire.register_channels()?;
         wire.mcp = wire.configured_servers()?;
         let display = wire.settings.config.display;

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::channel_use::ChannelUse;
 use crate::capability::{Clocks, Files, Http, Notices, Processes, Spills};
+use crate::channel_use::ChannelUse;
 use crate::commit::no_change_sets;
 use crate::conversation::{PlanningCapability, SettingsCapability, SkillCapability, UserCapability};
 use crate::memory_use::MemoryUse;

@@ -26,7 +26,8 @@ mod tls;
 
 pub use self::approvals::{ApprovalListener, PageApprovals};
 pub use self::backend::{
-    AgentChange, ChangeDecision, ChangeRequest, GatewayBackend, HookDelivery, KeyEdit, LaterChanges, QuarantineRequest, Saving, ToolRequest, UndoRequest,
+    AgentChange, ChangeDecision, ChangeRequest, GatewayBackend, HookDelivery, KeyEdit, LaterChanges, QuarantineRequest, Saving,
+    ToolRequest, UndoRequest,
 };
 pub use self::served_conversations::ServedConversations;
 pub use self::server::{Gateway, GatewayError, GatewayOptions};

@@ -37,7 +37,12 @@ pub(crate) fn router(app: App) -> Router {
         .route("/approvals", get(approvals::list))
         .route("/approvals/{id}", post(approvals::answer))
         .fallback(|| async { ApiError::not_found("There is no such path.").help("docs/GATEWAY.md and /api/openapi.json list the paths.") });
-    Router::new().nest("/api", api).route("/hooks/{channel}", post(hooks::receive)).fallback(assets::file).layer(from_fn_with_state(guard, check)).with_state(app)
+    Router::new()
+        .nest("/api", api)
+        .route("/hooks/{channel}", post(hooks::receive))
+        .fallback(assets::file)
+        .layer(from_fn_with_state(guard, check))
+        .with_state(app)
 }
 
 fn of_access() -> Router<App> {

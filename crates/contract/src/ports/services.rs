@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    MemoryIndex, MessageChannels, OutputSink, SessionDirectory, SettingsAccess, SkillLibrary, SmallModel, SubAgents, TodoStore, ToolIndex, UserMessages,
-    UserQuestions, WakeSource,
+    MemoryIndex, MessageChannels, OutputSink, SessionDirectory, SettingsAccess, SkillLibrary, SmallModel, SubAgents, TodoStore, ToolIndex,
+    UserMessages, UserQuestions, WakeSource,
 };
 
 /// What a conversation offers to its tools beyond the machine: its sub-agents, its plans, its skills. A service is absent where nobody
