@@ -1,5 +1,5 @@
 //! How many messages pass policy and store in a second: 200 are promised. It prints the figure.
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot continue has failed; the figure is its output")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::cast_precision_loss, reason = "a test that cannot continue has failed; the figure is its output")]
 
 mod common;
 
