@@ -9,6 +9,7 @@ use crate::SendFailure;
 
 /// What a channel can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a feature of the service, independent of the others")]
 pub struct Capabilities {
     /// Actions.
     pub actions: &'static [ChannelAction],

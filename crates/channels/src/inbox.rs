@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use self::approvals::OpenApprovals;
 pub use self::approvals::{ApprovalAnswers, ApprovalNotice};
 pub use self::conversations::policy_channel;
+pub use self::polling::FailureReport;
 use crate::driver::{HookAnswer, HookRequest, IncomingMessage, IncomingSender};
 use crate::limits::{MOST_HOOK_BYTES, MOST_INCOMING_CHARACTERS, RateLimit};
 use crate::pairing;

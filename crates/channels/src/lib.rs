@@ -28,7 +28,7 @@ mod wire;
 
 pub use driver::{ButtonPress, Capabilities, ChannelDriver, HookAnswer, HookRequest, IncomingMessage, IncomingSender, PolledMessages};
 pub use failure::{Certainty, SendFailure};
-pub use inbox::{ApprovalAnswers, ApprovalNotice, ConversationHost, Inbox, InboxVerdict, policy_channel};
+pub use inbox::{ApprovalAnswers, ApprovalNotice, ConversationHost, FailureReport, Inbox, InboxVerdict, policy_channel};
 pub use pairing::{CODE_LIFETIME, new_code};
 pub use secret::Secret;
 pub use service::{Announcement, ChannelReport, ChannelService, StoreOpener};

@@ -69,7 +69,7 @@ mod tests {
         let passed = |limit: &mut RateLimit, at| (0..1000).filter(|_| limit.allows("eve", at)).count();
         assert_eq!(passed(&mut limit, now), 3);
         assert_eq!(passed(&mut limit, now + Duration::from_secs(4)), 2);
-        assert_eq!(passed(&mut limit, now + Duration::from_secs(3600)), 3);
+        assert_eq!(passed(&mut limit, now + Duration::from_hours(1)), 3);
         assert!(limit.allows("anna", now));
     }
 

@@ -48,14 +48,12 @@ impl Telegram {
     }
 
     async fn send(&self, command: &ChannelCommand, key: &str) -> Result<Value, SendFailure> {
-        match command.files.as_slice() {
-            [] => self.call("sendMessage", &message(command)).await,
-            _ => {
-                let (method, fields) = with_files(command);
-                let (media_type, body) = form(command, &fields, key);
-                decode(&self.wire.send(self.request(method).bytes(&media_type, body)).await?)
-            }
+        if command.files.is_empty() {
+            return self.call("sendMessage", &message(command)).await;
         }
+        let (method, fields) = with_files(command);
+        let (media_type, body) = form(command, &fields, key);
+        decode(&self.wire.send(self.request(method).bytes(&media_type, body)).await?)
     }
 
     /// A topic of a forum, and its first message.

@@ -125,7 +125,7 @@ impl Wire {
         let built = self.build(request)?;
         let mut response = self.client()?.execute(built).await.map_err(failure)?;
         let status = response.status().as_u16();
-        let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| seconds(value.to_str().ok()?));
+        let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| Some(seconds(value.to_str().ok()?)));
         let mut body = Vec::new();
         while let Some(piece) =
             response.chunk().await.map_err(|error| SendFailure::unknown(format!("the answer broke off: {}", words(error))))?
@@ -174,10 +174,10 @@ fn words(error: reqwest::Error) -> String {
 }
 
 /// `Retry-After` in seconds; a date means a minute.
-fn seconds(value: &str) -> Option<Duration> {
+fn seconds(value: &str) -> Duration {
     match value.trim().parse::<f64>() {
-        Ok(seconds) if seconds.is_finite() => Some(Duration::from_secs_f64(seconds.clamp(0.0, 86_400.0))),
-        _ => Some(Duration::from_mins(1)),
+        Ok(seconds) if seconds.is_finite() => Duration::from_secs_f64(seconds.clamp(0.0, 86_400.0)),
+        _ => Duration::from_mins(1),
     }
 }
 
@@ -246,7 +246,7 @@ mod tests {
         for (value, expected) in
             [("5", 5.0), ("0.65", 0.65), ("-3", 0.0), ("1e300", 86_400.0), ("inf", 60.0), ("Wed, 21 Oct 2026 07:28:00 GMT", 60.0)]
         {
-            assert_eq!(seconds(value), Some(Duration::from_secs_f64(expected)), "{value}");
+            assert_eq!(seconds(value), Duration::from_secs_f64(expected), "{value}");
         }
     }
 

@@ -1,5 +1,10 @@
 //! How many messages pass policy and store in a second: 200 are promised. It prints the figure.
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot continue has failed; the figure is its output")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::cast_precision_loss,
+    reason = "a test that cannot continue has failed; the figure is its output"
+)]
 
 mod common;
 
@@ -11,7 +16,7 @@ use haft_contract::ToolCall;
 use haft_contract::ports::{ChannelKind, MessageChannels, Services};
 use haft_contract::{Access, ToolSource};
 use haft_engine::{Engine, Registry, Session};
-use haft_store::{ChannelStore, FileBlobs, SqliteCallLog};
+use haft_store::{FileBlobs, SqliteCallLog};
 use haft_testkit::FakeHost;
 use serde_json::json;
 

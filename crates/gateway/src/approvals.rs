@@ -47,7 +47,9 @@ haft_contract::opaque_debug!(Listeners);
 impl Listeners {
     fn each(&self, tell: impl Fn(&dyn ApprovalListener)) {
         let listeners = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        listeners.iter().for_each(|listener| tell(&**listener));
+        for listener in &listeners {
+            tell(&**listener);
+        }
     }
 }
 
@@ -91,7 +93,7 @@ impl PageApprovals {
 
     /// Answers a question for someone else than a page; the first answer counts.
     pub fn answer_as(&self, id: &str, fingerprint: &str, answer: ApprovalAnswer, by: &str) -> Result<(), String> {
-        self.answer_by(id, fingerprint, answer, by.to_owned()).map_err(|error| error.message().to_owned())
+        self.answer_by(id, fingerprint, answer, by).map_err(|error| error.message().to_owned())
     }
 
     /// The open questions, oldest first.
@@ -113,12 +115,12 @@ impl PageApprovals {
 
     /// Answers a question for a page.
     pub(crate) fn answer(&self, id: &str, fingerprint: &str, answer: ApprovalAnswer, by: &str) -> Result<(), ApiError> {
-        self.answer_by(id, fingerprint, answer, format!("page '{by}'"))
+        self.answer_by(id, fingerprint, answer, &format!("page '{by}'"))
     }
 
-    fn answer_by(&self, id: &str, fingerprint: &str, answer: ApprovalAnswer, name: String) -> Result<(), ApiError> {
+    fn answer_by(&self, id: &str, fingerprint: &str, answer: ApprovalAnswer, name: &str) -> Result<(), ApiError> {
         if let Some(asked) = self.asked().get_mut(id) {
-            asked.answered_by.get_or_insert_with(|| name.clone());
+            asked.answered_by.get_or_insert_with(|| name.to_owned());
         }
         let answered = self.broker.answer(id, fingerprint, answer);
         if matches!(answered, Err(AnswerError::WrongFingerprint(_)))

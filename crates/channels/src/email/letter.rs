@@ -7,6 +7,9 @@ const MOST_DEPTH: usize = 4;
 /// Parts of one level.
 const MOST_PARTS: usize = 50;
 
+/// Headers and content of one part.
+type LetterPart = (Vec<(String, String)>, Vec<u8>);
+
 /// A mail.
 #[derive(Debug)]
 pub(super) struct Letter {
@@ -134,7 +137,7 @@ fn parameter(value: &str, name: &str) -> Option<String> {
 }
 
 /// The parts between lines `--boundary`.
-fn parts(body: &[u8], boundary: &str) -> Vec<(Vec<(String, String)>, Vec<u8>)> {
+fn parts(body: &[u8], boundary: &str) -> Vec<LetterPart> {
     let text = String::from_utf8_lossy(body);
     let mark = format!("--{boundary}");
     let mut parts = Vec::new();
@@ -157,7 +160,7 @@ fn parts(body: &[u8], boundary: &str) -> Vec<(Vec<(String, String)>, Vec<u8>)> {
     parts
 }
 
-fn part(lines: &[&str]) -> (Vec<(String, String)>, Vec<u8>) {
+fn part(lines: &[&str]) -> LetterPart {
     let end = lines.iter().position(|line| line.is_empty()).unwrap_or(lines.len());
     let body = lines.get(end + 1..).unwrap_or_default().join("\n");
     (headers(&lines[..end].join("\n")), body.into_bytes())
@@ -169,16 +172,11 @@ fn quoted_printable(body: &[u8]) -> Vec<u8> {
         let skipped = match (first, after) {
             (b'=', [b'\r', b'\n', ..]) => 2,
             (b'=', [b'\n', ..]) => 1,
-            (b'=', [high, low, ..]) => match haft_text::hex::decode(&String::from_utf8_lossy(&[*high, *low])).as_deref() {
-                Some([byte]) => {
-                    out.push(*byte);
-                    2
-                }
-                _ => {
-                    out.push(*first);
-                    0
-                }
-            },
+            (b'=', [high, low, ..]) => {
+                let decoded = haft_text::hex::decode(&String::from_utf8_lossy(&[*high, *low])).and_then(|bytes| bytes.first().copied());
+                out.push(decoded.unwrap_or(*first));
+                if decoded.is_some() { 2 } else { 0 }
+            }
             _ => {
                 out.push(*first);
                 0

@@ -6,7 +6,6 @@ use std::time::{Duration, SystemTime};
 use haft_store::ConversationRecord;
 use serde_json::json;
 use tokio::sync::mpsc;
-use tokio::sync::mpsc::error::TrySendError;
 
 use super::{Inbox, InboxVerdict, is_owner, locked};
 use crate::driver::IncomingMessage;
@@ -24,12 +23,10 @@ impl Inbox {
         let key = conversation_key(channel, &message);
         let mut workers = locked(&self.workers);
         workers.retain(|_, queue| !queue.is_closed());
-        let message = match workers.get(&key).map(|queue| queue.try_send(message.clone())) {
-            Some(Ok(())) => return InboxVerdict::Taken,
-            Some(Err(TrySendError::Full(_))) => return InboxVerdict::Limited,
-            // The task ended at this moment.
-            Some(Err(TrySendError::Closed(_))) | None => message,
-        };
+        // A queue whose task ended at this moment takes nothing.
+        if let Some(queue) = workers.get(&key).filter(|queue| !queue.is_closed()) {
+            return if queue.try_send(message).is_ok() { InboxVerdict::Taken } else { InboxVerdict::Limited };
+        }
         if workers.len() >= MOST_CONVERSATIONS || self.stop.is_cancelled() {
             return InboxVerdict::Limited;
         }

@@ -12,9 +12,12 @@ use crate::driver::ChannelDriver;
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
+/// Told the channel and what failed.
+pub type FailureReport = dyn Fn(&str, &str) + Send + Sync;
+
 impl Inbox {
     /// Fetches messages of every channel that takes some, until it is stopped. `report` is told what fails, once for each reason.
-    pub async fn run(self: Arc<Self>, report: Arc<dyn Fn(&str, &str) + Send + Sync>) {
+    pub async fn run(self: Arc<Self>, report: Arc<FailureReport>) {
         let mut tasks = tokio::task::JoinSet::new();
         for channel in self.service.all().iter().filter(|channel| channel.settings.receives) {
             let name = channel.settings.name.clone();
@@ -30,7 +33,7 @@ impl Inbox {
         while tasks.join_next().await.is_some() {}
     }
 
-    async fn follow(self: &Arc<Self>, channel: &str, driver: &dyn ChannelDriver, report: &(dyn Fn(&str, &str) + Send + Sync)) {
+    async fn follow(self: &Arc<Self>, channel: &str, driver: &dyn ChannelDriver, report: &FailureReport) {
         let (mut pause, mut told) = (PAUSE, String::new());
         loop {
             let begun = Instant::now();

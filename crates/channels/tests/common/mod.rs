@@ -14,26 +14,26 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// A request that the server got.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Received {
+pub(crate) struct Received {
     /// Method and path.
-    pub line: String,
+    pub(crate) line: String,
     /// Headers with names in lower case.
-    pub headers: Vec<(String, String)>,
-    pub body: Vec<u8>,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Received {
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or(Value::Null)
     }
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 }
 
 /// What the server does with a request.
 #[derive(Debug, Clone)]
-pub enum Reply {
+pub(crate) enum Reply {
     /// Answers with a status, more headers, and a body.
     Answer(u16, &'static str, String),
     /// Reads the request and closes the connection.
@@ -43,23 +43,23 @@ pub enum Reply {
 }
 
 impl Reply {
-    pub fn ok(body: impl Into<String>) -> Self {
+    pub(crate) fn ok(body: impl Into<String>) -> Self {
         Self::Answer(200, "", body.into())
     }
-    pub fn status(status: u16, body: impl Into<String>) -> Self {
+    pub(crate) fn status(status: u16, body: impl Into<String>) -> Self {
         Self::Answer(status, "", body.into())
     }
 }
 
 /// A service that answers in order, and then with its last answer.
-pub struct Server {
-    pub url: String,
+pub(crate) struct Server {
+    pub(crate) url: String,
     received: Arc<Mutex<Vec<Received>>>,
     replies: Arc<Mutex<VecDeque<Reply>>>,
 }
 
 impl Server {
-    pub async fn start(replies: Vec<Reply>) -> Self {
+    pub(crate) async fn start(replies: Vec<Reply>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let received: Arc<Mutex<Vec<Received>>> = Arc::default();
@@ -72,10 +72,10 @@ impl Server {
         });
         Self { url, received, replies }
     }
-    pub fn received(&self) -> Vec<Received> {
+    pub(crate) fn received(&self) -> Vec<Received> {
         self.received.lock().unwrap().clone()
     }
-    pub fn answer(&self, replies: Vec<Reply>) {
+    pub(crate) fn answer(&self, replies: Vec<Reply>) {
         *self.replies.lock().unwrap() = replies.into();
         self.received.lock().unwrap().clear();
     }
@@ -122,7 +122,7 @@ async fn read(stream: &mut BufReader<TcpStream>) -> Option<Received> {
 }
 
 /// Settings of a channel at a server.
-pub fn settings(kind: ChannelKind, url: &str) -> ChannelSettings {
+pub(crate) fn settings(kind: ChannelKind, url: &str) -> ChannelSettings {
     let mut settings = ChannelSettings::new(kind.as_str(), kind);
     settings.base_url = Some(url.to_owned());
     settings.token = Ok(Secret::new("TOKEN"));
@@ -131,7 +131,7 @@ pub fn settings(kind: ChannelKind, url: &str) -> ChannelSettings {
 }
 
 /// A service with a store in a folder of its own.
-pub fn service(settings: Vec<ChannelSettings>) -> (TempDir, Arc<ChannelService>, Arc<dyn ChannelStore>) {
+pub(crate) fn service(settings: Vec<ChannelSettings>) -> (TempDir, Arc<ChannelService>, Arc<dyn ChannelStore>) {
     let folder = tempfile::tempdir().unwrap();
     let store: Arc<dyn ChannelStore> = Arc::new(SqliteCallLog::open(folder.path()).unwrap().log.channels());
     let opened = Arc::clone(&store);

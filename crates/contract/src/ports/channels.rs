@@ -55,6 +55,7 @@ impl ChannelAction {
 
 /// What a configured channel can do.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a feature of the service, independent of the others")]
 pub struct ChannelOffer {
     /// The name in the configuration.
     pub name: String,
