@@ -25,6 +25,7 @@ mod stages;
 mod stop;
 mod trail;
 mod undo;
+mod validator;
 mod workers;
 
 pub use approvals::{AnswerError, ApprovalBroker, ApprovalNotice, FirstOf};

@@ -10,14 +10,13 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use haft_contract::schema::{self, SchemaFault};
 use haft_contract::{Dialect, DynTool, ToolDefinition, ToolSource};
 use haft_text::suggest::nearest;
-use jsonschema::Validator;
-use serde_json::Value;
 use tokio::sync::watch;
 
 use haft_policy::{Candidate, folded, names};
 
 use crate::forms::{CompiledForm, ToolForms};
 use crate::stages::parameters::ParameterTable;
+use crate::validator::Validator;
 
 /// Why a tool was not registered.
 #[derive(Debug, PartialEq, Eq)]
@@ -131,12 +130,8 @@ impl ToolEntry {
     }
     /// The compiled schema; compiled on first use, because a start should not pay for tools that are never called.
     pub(crate) fn validator(&self) -> Result<&Validator, &str> {
-        self.validator.get_or_init(|| compiled(&self.definition.parameters)).as_ref().map_err(String::as_str)
+        self.validator.get_or_init(|| Validator::compile(&self.definition.parameters)).as_ref().map_err(String::as_str)
     }
-}
-
-pub(crate) fn compiled(schema: &Value) -> Result<Validator, String> {
-    jsonschema::validator_for(schema).map_err(|error| error.to_string())
 }
 
 /// All tools of a program. Shared and changeable: every change bumps the version, so that listings can be refreshed.

@@ -10,14 +10,18 @@ mod error;
 mod session_store;
 mod short_id;
 
+#[cfg(feature = "files")]
+pub use backend::FileBlobs;
+#[cfg(feature = "sqlite")]
 pub use backend::{
-    ChunkRow, FileBlobs, FileStamp, InMemoryCallLog, InMemorySessionStore, KnownFile, MemoryDatabase, MissingVectors, NewChunk, NewFile,
+    ChunkRow, FileStamp, KnownFile, MemoryDatabase, MissingVectors, NewChunk, NewFile,
     OpenedLog, OpenedMemory, SqliteCallLog, SqliteJobs, SqliteOptions, SqliteSessionStore, StorePruner, StoredVector, VectorRow,
     VectorTask,
 };
+pub use backend::{InMemoryBlobs, InMemoryCallLog, InMemorySessionStore};
 pub use blobs::{BlobId, BlobWriter, Blobs};
 pub use call_log::{CallFilter, CallLog, CallRecord, CallStatus, PreImageRecord};
-pub use error::StoreError;
+pub use error::{DatabaseFault, StoreError};
 pub use session_store::{
     MessageRecord, NewMessage, NewSession, ReplacedMessage, SessionClaim, SessionFilter, SessionOwner, SessionRecord, SessionStore,
     StoredTaint, TodoVersion, UsageRecord, UsageSum, new_uuid,
