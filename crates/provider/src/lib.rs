@@ -11,6 +11,7 @@ mod error;
 mod gemini;
 mod ids;
 mod json;
+pub mod known;
 mod message;
 mod model;
 mod names;
