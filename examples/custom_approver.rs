@@ -28,7 +28,7 @@ fn decide(request: &ApprovalRequest) -> ApprovalAnswer {
 }
 
 /// The results of three calls.
-pub async fn run() -> Result<String, Box<dyn std::error::Error>> {
+pub(crate) async fn run() -> Result<String, Box<dyn std::error::Error>> {
     let approver = CallbackApprover::new(|request| async move { decide(&request) });
     let toolbox = Toolbox::builder().tool(LookUp).approver(Arc::new(approver)).build()?;
     let mut results = String::new();

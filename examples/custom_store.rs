@@ -50,7 +50,7 @@ impl CallLog for Audit {
 }
 
 /// The lines of the audit.
-pub async fn run() -> Result<String, Box<dyn std::error::Error>> {
+pub(crate) async fn run() -> Result<String, Box<dyn std::error::Error>> {
     let (folder, audit) = (tempfile::tempdir()?, Arc::new(Audit::default()));
     let toolbox = Toolbox::builder().workspace(folder.path()).log(Arc::clone(&audit) as _).build()?;
     toolbox.call("write_file", serde_json::json!({"path": "a.txt", "content": "x"})).await.outcome?;

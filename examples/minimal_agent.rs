@@ -18,7 +18,7 @@ async fn greet(
 }
 
 /// The text of the model, and the tools that it called.
-pub async fn run() -> Result<String, Box<dyn std::error::Error>> {
+pub(crate) async fn run() -> Result<String, Box<dyn std::error::Error>> {
     let script = vec![Round::call("1", "greet", serde_json::json!({"name": "Ann"})), Round::Text("I greeted Ann.".into())];
     let server = ModelServer::start(script)?;
     let model = providers::at(Protocol::OpenAi, server.url(), "m1");

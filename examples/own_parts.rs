@@ -34,8 +34,7 @@ impl HttpClient for Canned {
     fn send<'a>(&'a self, request: HttpRequest, _: &'a dyn RedirectCheck) -> BoxFuture<'a, Result<HttpResponse, ToolError>> {
         let headers = vec![("content-type".to_owned(), "text/plain".to_owned())];
         let body = Box::new(Once(Some(b"canned".to_vec())));
-        let response =
-            HttpResponse { status: 200, reason: "OK".into(), headers, url: request.url, redirected_from: Vec::new(), body };
+        let response = HttpResponse { status: 200, reason: "OK".into(), headers, url: request.url, redirected_from: Vec::new(), body };
         Box::pin(async { Ok(response) })
     }
 }
@@ -62,7 +61,7 @@ impl EventSink for Finished {
 }
 
 /// What the tools saw, and the events.
-pub async fn run() -> Result<String, Box<dyn std::error::Error>> {
+pub(crate) async fn run() -> Result<String, Box<dyn std::error::Error>> {
     let (folder, machine, events) = (tempfile::tempdir()?, FakeHost::new(), Arc::new(Finished::default()));
     machine.files.put("in-memory.txt", "no disk");
     let toolbox = Toolbox::builder()

@@ -15,7 +15,7 @@ fn policy() -> Result<StandardPolicy, String> {
 }
 
 /// The kinds of the refusals, and what was written.
-pub async fn run() -> Result<String, Box<dyn std::error::Error>> {
+pub(crate) async fn run() -> Result<String, Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let toolbox = Toolbox::builder().workspace(folder.path()).policy(Arc::new(policy()?)).build()?;
     let mut shown = String::new();

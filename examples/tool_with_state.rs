@@ -36,7 +36,7 @@ impl Tool for TakeNote {
 }
 
 /// The notes before and after the last one is undone.
-pub async fn run() -> Result<String, Box<dyn std::error::Error>> {
+pub(crate) async fn run() -> Result<String, Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let (work, state) = (folder.path().join("work"), folder.path().join("state"));
     std::fs::create_dir(&work)?;

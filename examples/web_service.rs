@@ -22,12 +22,12 @@ async fn ask(State(agent): State<Agent>, question: String) -> Body {
 }
 
 /// The service of an agent.
-pub fn service(agent: Agent) -> Router {
+pub(crate) fn service(agent: Agent) -> Router {
     Router::new().route("/ask", post(ask)).with_state(agent)
 }
 
 /// What a client of the service receives.
-pub async fn run() -> Result<String, Box<dyn std::error::Error>> {
+pub(crate) async fn run() -> Result<String, Box<dyn std::error::Error>> {
     let model = ModelServer::start(vec![Round::Text("Four.".into())])?;
     let agent = Agent::builder().provider(providers::at(Protocol::Anthropic, model.url(), "m1")).build().await?;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;

@@ -12,8 +12,8 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 pub use self::builder::{AgentBuilder, AgentError};
-use self::event::EventStream;
 pub use self::event::AgentEvent;
+use self::event::EventStream;
 pub use haft_agent::{
     EndReason, Ledger, LedgerEntry, Meter, Micros, NullLedger, OutputSchema, Provider, Runner as AgentRunner, TurnEnd, TurnEvent,
     TurnWatcher,

@@ -121,9 +121,9 @@
 
 #[cfg(feature = "agent")]
 mod agent;
+mod blocking;
 #[cfg(feature = "exec")]
 mod commands;
-mod blocking;
 mod custom_host;
 #[cfg(feature = "providers")]
 pub mod providers;
@@ -131,9 +131,9 @@ mod toolbox;
 
 #[cfg(feature = "agent")]
 pub use agent::{Agent, AgentBuilder, AgentError, AgentEvent, EndReason, Provider, Turn, TurnEnd};
+pub use blocking::BlockingToolbox;
 #[cfg(feature = "exec")]
 pub use commands::start;
-pub use blocking::BlockingToolbox;
 pub use custom_host::CustomHost;
 pub use haft_compat as compat;
 pub use haft_contract::*;
@@ -178,12 +178,12 @@ pub mod host {
 pub mod store {
     #[cfg(feature = "tools")]
     pub use haft_store::FileBlobs;
-    #[cfg(feature = "sqlite")]
-    pub use haft_store::{OpenedLog, SqliteCallLog, SqliteSessionStore};
     pub use haft_store::{
         BlobId, BlobWriter, Blobs, CallFilter, CallLog, CallRecord, CallStatus, DatabaseFault, InMemoryBlobs, InMemoryCallLog,
         InMemorySessionStore, NewSession, PreImageRecord, SessionFilter, SessionRecord, SessionStore, StoreError,
     };
+    #[cfg(feature = "sqlite")]
+    pub use haft_store::{OpenedLog, SqliteCallLog, SqliteSessionStore};
 }
 
 /// The Rust examples of the documents, compiled and run like those above.

@@ -133,6 +133,7 @@ impl HttpModel {
 #[cfg(feature = "agent")]
 impl From<HttpModel> for std::sync::Arc<dyn haft_agent::Provider> {
     fn from(http: HttpModel) -> Self {
-        Self::from(Box::new(haft_agent::HttpProvider::new(http.model, http.endpoint, ModelClient::new(http.options))) as Box<dyn haft_agent::Provider>)
+        Self::from(Box::new(haft_agent::HttpProvider::new(http.model, http.endpoint, ModelClient::new(http.options)))
+            as Box<dyn haft_agent::Provider>)
     }
 }

@@ -40,7 +40,13 @@ impl FileSystem for NoMachine {
     fn open<'a>(&'a self, _: &'a Location) -> BoxFuture<'a, Result<Box<dyn FileReader>, ToolError>> {
         refuse(no_files())
     }
-    fn write<'a>(&'a self, _: &'a Location, _: Vec<u8>, _: WriteMode, _: &'a dyn Journal) -> BoxFuture<'a, Result<WriteOutcome, ToolError>> {
+    fn write<'a>(
+        &'a self,
+        _: &'a Location,
+        _: Vec<u8>,
+        _: WriteMode,
+        _: &'a dyn Journal,
+    ) -> BoxFuture<'a, Result<WriteOutcome, ToolError>> {
         refuse(no_files())
     }
     fn replace<'a>(
@@ -104,7 +110,9 @@ impl Notifier for NoMachine {
 
 impl SystemProbe for NoMachine {
     fn facts(&self) -> BoxFuture<'_, SystemFacts> {
-        Box::pin(async { SystemFacts { os: std::env::consts::OS.into(), architecture: std::env::consts::ARCH.into(), ..SystemFacts::default() } })
+        Box::pin(async {
+            SystemFacts { os: std::env::consts::OS.into(), architecture: std::env::consts::ARCH.into(), ..SystemFacts::default() }
+        })
     }
 }
 

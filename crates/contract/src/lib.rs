@@ -19,6 +19,7 @@ mod definition;
 mod dialect;
 mod effect;
 mod error;
+mod image;
 mod job;
 mod job_handle;
 pub mod json;
@@ -52,6 +53,7 @@ pub use definition::{Access, Category, Hints, Meta, ParameterHints, RuleTarget, 
 pub use dialect::{Dialect, DialectTool, Form, FormParameter, Unit};
 pub use effect::{Connect, Effect, Exec, ExecHost, ExecNature, ExecReach, Extent, Need, PathEffect};
 pub use error::{ErrorKind, ToolError};
+pub use image::ImageLimits;
 pub use job::{ChangeApplier, Job, JobEnd, JobOptions, JobStatus, JobUsage};
 pub use job_handle::{JobAccess, JobHandle, JobUse};
 pub use location::{Location, PathSpelling, RefusalCause, Zone};

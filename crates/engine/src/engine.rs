@@ -339,7 +339,13 @@ impl Engine {
     }
 
     /// run. The locks are held until its changes are settled.
-    async fn perform(&self, cleared: ClearedCall, session: &Session, stop: &StopSignal, trail: &mut Trail) -> Result<ToolOutput, ToolError> {
+    async fn perform(
+        &self,
+        cleared: ClearedCall,
+        session: &Session,
+        stop: &StopSignal,
+        trail: &mut Trail,
+    ) -> Result<ToolOutput, ToolError> {
         let engine = &*self.inner;
         let ClearedCall { entry, form, permitted: cleared, _locks } = cleared;
         self.record_intent(trail, session).await?;

@@ -172,12 +172,12 @@ impl DialogEnd {
     /// What was wrong, and what to do.
     fn sentence(self, permission: &str, host: Option<&dyn PermissionHost>) -> String {
         match self {
-            Self::Answered(PermissionAnswer::DeniedForGood) => {
-                host.map_or_else(String::new, |host| host.settings_hint(permission))
-            }
+            Self::Answered(PermissionAnswer::DeniedForGood) => host.map_or_else(String::new, |host| host.settings_hint(permission)),
             Self::Answered(_) => format!("Permission '{permission}' was denied by the user."),
             Self::Background => {
-                format!("'{permission}' cannot be asked for while the program is in the background: ask the user to open it, then try again.")
+                format!(
+                    "'{permission}' cannot be asked for while the program is in the background: ask the user to open it, then try again."
+                )
             }
             Self::Unbound => format!("Nothing here can grant '{permission}': no host is bound."),
             Self::Failed => format!("The dialog for '{permission}' failed: try again."),

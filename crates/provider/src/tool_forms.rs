@@ -114,17 +114,9 @@ mod tests {
 
     #[test]
     fn results_have_the_form_of_each_protocol() {
-        let result = |id: &str, outcome| ToolResult {
-            call_id: id.into(),
-            tool: "weather".into(),
-            outcome,
-            elapsed: Duration::ZERO,
-            stored: None,
-        };
-        let results = [
-            result("call_1", Ok(ToolOutput::text("sunny"))),
-            result("call_2", Err(ToolError::new(ErrorKind::Timeout, "late"))),
-        ];
+        let result =
+            |id: &str, outcome| ToolResult { call_id: id.into(), tool: "weather".into(), outcome, elapsed: Duration::ZERO, stored: None };
+        let results = [result("call_1", Ok(ToolOutput::text("sunny"))), result("call_2", Err(ToolError::new(ErrorKind::Timeout, "late")))];
         for protocol in Protocol::ALL {
             let messages = tool_results(&model(protocol), &results);
             let text = serde_json::to_string(&messages).unwrap();

@@ -14,9 +14,8 @@ mod short_id;
 pub use backend::FileBlobs;
 #[cfg(feature = "sqlite")]
 pub use backend::{
-    ChunkRow, FileStamp, KnownFile, MemoryDatabase, MissingVectors, NewChunk, NewFile,
-    OpenedLog, OpenedMemory, SqliteCallLog, SqliteJobs, SqliteOptions, SqliteSessionStore, StorePruner, StoredVector, VectorRow,
-    VectorTask,
+    ChunkRow, FileStamp, KnownFile, MemoryDatabase, MissingVectors, NewChunk, NewFile, OpenedLog, OpenedMemory, SqliteCallLog, SqliteJobs,
+    SqliteOptions, SqliteSessionStore, StorePruner, StoredVector, VectorRow, VectorTask,
 };
 pub use backend::{InMemoryBlobs, InMemoryCallLog, InMemorySessionStore};
 pub use blobs::{BlobId, BlobWriter, Blobs};

@@ -1,7 +1,6 @@
 //! SHA-256, for what is compared and named by its hash. Files are hashed by the library that is made for speed.
 
-const FIRST: [u32; 8] =
-    [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
+const FIRST: [u32; 8] = [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
 
 #[rustfmt::skip] // eight a line
 const ROUNDS: [u32; 64] = [

@@ -38,7 +38,11 @@ struct PlanCaller {
 
 impl PlanCaller {
     fn of(session: &Session) -> Self {
-        Self { session: Arc::clone(session.id()), access: session.caller().access, is_unattended: !session.approver().is_some_and(|approver| approver.can_ask()) }
+        Self {
+            session: Arc::clone(session.id()),
+            access: session.caller().access,
+            is_unattended: !session.approver().is_some_and(|approver| approver.can_ask()),
+        }
     }
 }
 

@@ -130,7 +130,8 @@ pub(crate) fn timed_out(timeout: Duration) -> ToolError {
 
 /// A call whose tool was never taken up.
 fn not_begun(timeout: Duration) -> ToolError {
-    let message = format!("The tool did not run: no thread for it was free within {}s. Nothing was done; try again later.", seconds(timeout));
+    let message =
+        format!("The tool did not run: no thread for it was free within {}s. Nothing was done; try again later.", seconds(timeout));
     ToolError::new(ErrorKind::Timeout, message)
 }
 

@@ -133,7 +133,8 @@ impl Validator {
         {
             return Some(format!("{value} does not match \"{pattern}\""));
         }
-        let beyond = self.lengths.iter().find(|(keyword, limit)| length(keyword, value).is_some_and(|have| !fits_length(keyword, have, *limit)));
+        let beyond =
+            self.lengths.iter().find(|(keyword, limit)| length(keyword, value).is_some_and(|have| !fits_length(keyword, have, *limit)));
         if let Some((keyword, limit)) = beyond {
             return Some(format!("it is beyond {keyword} {limit}"));
         }
@@ -155,7 +156,9 @@ fn has_type(value: &Value, kind: &str) -> bool {
 fn is_equal(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),
-        (Value::Array(one), Value::Array(other)) => one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_equal(one, other)),
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_equal(one, other))
+        }
         (Value::Object(one), Value::Object(other)) => {
             one.len() == other.len() && one.iter().all(|(key, value)| other.get(key).is_some_and(|other| is_equal(value, other)))
         }

@@ -227,7 +227,8 @@ impl PermissionHost for Lists {
     }
     fn request_all<'a>(&'a self, permissions: &'a [String]) -> BoxFuture<'a, Vec<PermissionAnswer>> {
         self.dialogs.lock().unwrap().push(permissions.to_vec());
-        let answers = permissions.iter().map(|name| if name == "READ_CONTACTS" { PermissionAnswer::Granted } else { PermissionAnswer::Denied });
+        let answers =
+            permissions.iter().map(|name| if name == "READ_CONTACTS" { PermissionAnswer::Granted } else { PermissionAnswer::Denied });
         let answers: Vec<_> = answers.collect();
         let is_answered = self.answers;
         Box::pin(async move { if is_answered { answers } else { std::future::pending().await } })

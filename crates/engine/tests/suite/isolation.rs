@@ -168,7 +168,11 @@ async fn dropped_run_leaves_no_half_of_its_changes_and_ends_as_cancelled() {
         }
         let history = settled(&harness, 1).await;
         assert_eq!(history[0].status, cancelled(), "built in {built_in}, batch {batch}");
-        assert_eq!((harness.host.files.text("a").as_deref(), harness.host.files.text("b")), (Some("old"), None), "built in {built_in}, batch {batch}");
+        assert_eq!(
+            (harness.host.files.text("a").as_deref(), harness.host.files.text("b")),
+            (Some("old"), None),
+            "built in {built_in}, batch {batch}"
+        );
     }
 }
 

@@ -2,8 +2,8 @@
 
 use haft_provider::Model;
 
-use super::setup::{ProviderSetup, count_at, text_at};
 use super::Settings;
+use super::setup::{ProviderSetup, count_at, text_at};
 
 /// Without a known limit, an answer takes at most a quarter of the context window.
 const ANSWER_PART: u64 = 4;
