@@ -6,7 +6,7 @@ use std::sync::Arc;
 use haft::ports::{ApprovalAnswer, ApprovalRequest};
 use haft::{CallbackApprover, Connect, Effect, Plan, PlanContext, ToolError, Toolbox};
 
-/// Looks a word up.
+/// Adds a word.
 #[haft::tool(category = Network, plan = goes_out)]
 async fn look_up(
     /// The host to ask.
@@ -16,7 +16,7 @@ async fn look_up(
 }
 
 fn goes_out(params: &LookUpParams, _: &PlanContext<'_>) -> Result<Plan, ToolError> {
-    Ok(Plan::nothing().with(Effect::Connect(Connect::new("https", &params.host, 443, "GET"))))
+    Ok(Plan::nothing().with(Effect::Connect(Connect::new("https", &params.host, 443, "POST"))))
 }
 
 fn decide(request: &ApprovalRequest) -> ApprovalAnswer {

@@ -33,7 +33,7 @@ fn crate_with_the_lines_of_readme_compiles_and_answers() {
     let package = "[package]\nname = \"embeds-haft\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n";
     std::fs::write(folder.path().join("Cargo.toml"), format!("{package}{manifest}\n[profile.dev]{profile}")).unwrap();
     std::fs::create_dir(folder.path().join("src")).unwrap();
-    std::fs::write(folder.path().join("src/main.rs"), block("rust", "Agent::builder()")).unwrap();
+    std::fs::write(folder.path().join("src/main.rs"), block("rust", "haft::Agent")).unwrap();
     std::fs::copy(root.join("Cargo.lock"), folder.path().join("Cargo.lock")).unwrap();
     let built = Command::new(env!("CARGO"))
         .args(["build", "--offline", "--quiet"])

@@ -249,7 +249,7 @@ async fn session_and_always_answers_hold_for_tools_of_the_embedding_program() {
         let count = Arc::clone(&asked);
         let approver = CallbackApprover::new(move |request| {
             count.fetch_add(1, Ordering::SeqCst);
-            assert_eq!(request.rules, Ok(vec!["own(domain:example.org:443)".to_owned()]));
+            assert_eq!(request.rules, Ok(vec!["own(domain:example.org:443 method:POST)".to_owned()]));
             let answer = answer.clone();
             async move { answer }
         });
@@ -257,7 +257,7 @@ async fn session_and_always_answers_hold_for_tools_of_the_embedding_program() {
         // Registered after the policy was made, as an embedding program does.
         let harness = setup().session(session).build();
         let goes_out = |_: &Value, _: &haft_contract::PlanContext<'_>| {
-            Ok(Plan::nothing().with(Effect::Connect(Connect::new("https", "example.org", 443, "GET"))))
+            Ok(Plan::nothing().with(Effect::Connect(Connect::new("https", "example.org", 443, "POST"))))
         };
         let own = ScriptedTool::new("own").plan(goes_out).returns("ran");
         harness.engine.registry().register(own.shared(), plugin()).unwrap();
