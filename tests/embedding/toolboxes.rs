@@ -63,6 +63,6 @@ async fn network_rules_and_settings_of_tools_are_those_of_the_builder() {
         .unwrap();
     let refused = toolbox.call("http_request", json!({"url": "http://denied.example/"})).await.to_json();
     assert!(refused.contains("denied.example"), "{refused}");
-    let late = toolbox.call("sleep", json!({"duration_seconds": 5})).await;
+    let late = toolbox.call("sleep", json!({"duration": 5})).await;
     assert_eq!(late.outcome.unwrap_err().kind(), haft::ErrorKind::Timeout);
 }
