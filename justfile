@@ -19,3 +19,11 @@ figures *arguments:
 # Accept changed golden files after looking at them
 golden:
     INSTA_UPDATE=always cargo test --workspace --features pdf
+
+# The crate `haft` with each of its features alone
+features:
+    tools/each-feature
+
+# The public API of the crate `haft` against the last tag (needs cargo-semver-checks)
+semver:
+    cargo semver-checks -p haft --baseline-rev "$(git describe --tags --abbrev=0)"

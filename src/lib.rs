@@ -1,5 +1,53 @@
 //! The tool system for AI agents: everything between "the model asked for a tool" and "the model has its result".
 //!
+//! An agent with a tool of its own and the built-in ones, in twenty lines (features `agent` and `providers`):
+//!
+//! ```no_run
+//! # #[cfg(all(feature = "agent", feature = "providers", feature = "sqlite", feature = "tools"))]
+//! # mod page {
+//! use haft::{Agent, AgentEvent, ToolError, providers};
+//!
+//! /// Greets somebody by name.
+//! #[haft::tool]
+//! async fn greet(
+//!     /// Whom to greet.
+//!     name: String,
+//! ) -> Result<String, ToolError> {
+//!     Ok(format!("Hello, {name}!"))
+//! }
+//!
+//! # pub
+//! #[tokio::main]
+//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let model = providers::anthropic("claude-sonnet-4-5")?; // the key is in ANTHROPIC_API_KEY
+//!     let agent = Agent::builder().provider(model).tool(Greet).toolbox(|tools| tools.workspace("work").state("state")).build().await?;
+//!     let mut turn = agent.ask("Greet Ann, then tell me what is in README.md.");
+//!     while let Some(event) = turn.next().await {
+//!         match event {
+//!             AgentEvent::Text(text) => print!("{text}"),
+//!             AgentEvent::ToolStart { tool, .. } => println!("[{tool}]"),
+//!             _ => {}
+//!         }
+//!     }
+//!     Ok(())
+//! }
+//! # }
+//! ```
+//!
+//! | feature | brings |
+//! |---|---|
+//! | none | the contract, the engine, policies, a store in memory, [`Toolbox`], [`compat`] |
+//! | `tools` (default) | the built-in tools on a workspace of this machine |
+//! | `sqlite` (default) | history, pre-images and conversations in a database |
+//! | `exec` | commands in a sandbox: [`start`] is the first line of `main` |
+//! | `agent` | [`Agent`]: the loop, with a provider of the program's own |
+//! | `providers` | [`providers`]: models over HTTP, and the forms of their protocols as data |
+//! | `mcp` | [`mcp`]: the Model Context Protocol, both ways |
+//! | `json-schema` | every keyword of JSON Schema in parameters |
+//! | `pdf` | text of PDF documents |
+//!
+//! # A tool
+//!
 //! A tool in ten lines:
 //!
 //! ```
@@ -56,10 +104,7 @@
 //! #     Ok(format!("Hello, {name}!"))
 //! # }
 //! # async fn example() -> Result<(), haft::ToolboxError> {
-//! # let folder = tempfile::tempdir().unwrap();
-//! # let (workspace, state) = (folder.path().join("work"), folder.path().join("state"));
-//! # std::fs::create_dir(&workspace).unwrap();
-//! let toolbox = haft::Toolbox::open(&workspace, &state)?;
+//! let toolbox = haft::Toolbox::builder().build()?;
 //! toolbox.add(Greet)?;
 //! let result = toolbox.call("greet", r#"{"name": "Ann"}"#).await;
 //! assert_eq!(result.to_json(), r#"{"status":"success","result":"Hello, Ann!"}"#);
@@ -68,46 +113,81 @@
 //! # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
 //! ```
 //!
-//! For anything beyond that, build the parts yourself: a [`Registry`] of tools, a [`host`], a [`store`], an [`Engine`] over
-//! them, and a [`Session`] for each caller. [`compat`] takes in tools that were written for other traits.
+//! [`ToolboxBuilder`] takes an approver, a policy, a store, a clock, an HTTP client, a file system, an event sink and more of the
+//! program's own; the folder `examples` has a program for each. [`compat`] takes in tools that were written for other traits, and gives
+//! tools of ours to programs that expect those. Tests of a program that embeds this crate use `haft-testkit`: a machine in memory,
+//! scripted tools and a scripted model server.
 #![warn(missing_docs)]
 
+#[cfg(feature = "agent")]
+mod agent;
+mod blocking;
+#[cfg(feature = "exec")]
+mod commands;
+mod custom_host;
+#[cfg(feature = "providers")]
+pub mod providers;
 mod toolbox;
 
+#[cfg(feature = "agent")]
+pub use agent::{Agent, AgentBuilder, AgentError, AgentEvent, EndReason, Provider, Turn, TurnEnd};
+pub use blocking::BlockingToolbox;
+#[cfg(feature = "exec")]
+pub use commands::start;
+pub use custom_host::CustomHost;
 pub use haft_compat as compat;
 pub use haft_contract::*;
 pub use haft_engine::{
-    AnswerError, ApprovalBroker, ApprovalNotice, CallLimits, CallbackPermissions, CommandHook, CommandHookSpec, Engine, EngineBuilder,
-    Event, EventSink, Explanation, FirstOf, Hook, HookCall, HookDecision, LoopLimits, PermissionBroker, PersistDecision, RegisterError,
-    Registry, Session, SessionBuilder, ToolEntry, UndoError, UndoneCall, UndoneSession,
+    AnswerError, ApprovalBroker, ApprovalNotice, CallLimits, CallbackApprover, CallbackPermissions, CommandHook, CommandHookSpec, Engine,
+    EngineBuilder, Event, EventSink, Explanation, FirstOf, Hook, HookCall, HookDecision, LoopLimits, PermissionBroker, PersistDecision,
+    RegisterError, Registry, Session, SessionBuilder, ToolEntry, ToolSettings, UndoError, UndoneCall, UndoneSession,
 };
 pub use haft_macros::{ToolMeta, tool};
+#[cfg(feature = "mcp")]
+pub use haft_mcp as mcp;
 pub use haft_policy::*;
+pub use toolbox::{Toolbox, ToolboxBuilder, ToolboxError};
 
-pub use toolbox::{Toolbox, ToolboxError};
+/// The loop behind [`Agent`]: its ledger, its events, its budget, and what a provider of the program's own gives and gets.
+#[cfg(feature = "agent")]
+pub mod agent_loop {
+    pub use crate::agent::{AgentRunner, Ledger, LedgerEntry, Meter, Micros, NullLedger, OutputSchema, TurnEvent, TurnWatcher};
+    pub use haft_provider::{
+        Block, Completion, Delta, Message, Model, ModelReply, ModelTurn, OfferedTool, Protocol, ProviderError, ProviderErrorKind,
+        ResultPart, Role, StopReason, Usage,
+    };
+}
 
 /// The tools that come with Haft.
+#[cfg(feature = "tools")]
 pub mod builtin {
     pub use haft_builtin::{all, metas};
 }
 
 /// This machine, behind the capabilities.
+#[cfg(feature = "tools")]
 pub mod host {
     pub use haft_host::{GuardedClient, HttpOptions, LocalFiles, LocalHost, NetworkRules, Resolve, WorkspaceOptions};
+    #[cfg(feature = "exec")]
     pub use haft_jobs::{ChangeOptions, Jobs, LocalProcesses, ShellOptions};
+    #[cfg(feature = "exec")]
     pub use haft_sandbox as sandbox;
 }
 
 /// Where history, pre-images and spills are kept.
 pub mod store {
+    #[cfg(feature = "tools")]
+    pub use haft_store::FileBlobs;
     pub use haft_store::{
-        BlobId, BlobWriter, Blobs, CallFilter, CallLog, CallRecord, CallStatus, FileBlobs, InMemoryCallLog, PreImageRecord, SqliteCallLog,
-        StoreError,
+        BlobId, BlobWriter, Blobs, CallFilter, CallLog, CallRecord, CallStatus, DatabaseFault, InMemoryBlobs, InMemoryCallLog,
+        InMemorySessionStore, NewSession, PreImageRecord, SessionFilter, SessionRecord, SessionStore, StoreError,
     };
+    #[cfg(feature = "sqlite")]
+    pub use haft_store::{OpenedLog, SqliteCallLog, SqliteSessionStore};
 }
 
 /// The Rust examples of the documents, compiled and run like those above.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "agent", feature = "providers"))]
 #[doc = include_str!("../docs/ADDING_A_TOOL.md")]
 #[doc = include_str!("../README.md")]
 mod documents {}

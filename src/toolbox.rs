@@ -1,52 +1,40 @@
 //! Everything put together, for a program that wants to call tools and no more.
 
+mod builder;
+mod error;
+#[cfg(feature = "tools")]
+mod provided;
+
+#[cfg(all(feature = "tools", feature = "sqlite"))]
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use haft_contract::{Arguments, DynTool, Erased, Tool, ToolCall, ToolError, ToolResult, ToolSource, WebSettings, ports::Host};
-use haft_engine::{Engine, RegisterError, Registry, Session, UndoError, UndoneCall};
-use haft_host::{LocalFiles, LocalHost, WorkspaceOptions};
-use haft_jobs::LocalProcesses;
-use haft_store::{FileBlobs, SqliteCallLog, StoreError};
+use haft_contract::{Arguments, DynTool, Erased, Tool, ToolCall, ToolDefinition, ToolResult, ToolSource};
+use haft_engine::{Engine, Session, UndoError, UndoneCall};
 
-/// Why a toolbox could not be opened, or a tool not be added.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum ToolboxError {
-    /// The workspace cannot be used.
-    Workspace(ToolError),
-    /// The state folder cannot be used.
-    Store(StoreError),
-    /// The tool was not registered.
-    Register(RegisterError),
-}
+pub use self::builder::ToolboxBuilder;
+pub use self::error::ToolboxError;
 
-impl std::fmt::Display for ToolboxError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Workspace(error) => error.fmt(f),
-            Self::Store(error) => error.fmt(f),
-            Self::Register(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for ToolboxError {}
-
-impl From<StoreError> for ToolboxError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl From<RegisterError> for ToolboxError {
-    fn from(error: RegisterError) -> Self {
-        Self::Register(error)
-    }
-}
-
-/// The built-in tools on a workspace, with history and undo, for one session.
+/// Tools in one session, with validation, policy, timeouts, history and undo.
+///
+/// ```
+/// # /// Greets somebody by name.
+/// # #[haft::tool]
+/// # async fn greet(
+/// #     /// Whom to greet.
+/// #     name: String,
+/// # ) -> Result<String, haft::ToolError> {
+/// #     Ok(format!("Hello, {name}!"))
+/// # }
+/// # async fn example() -> Result<(), haft::ToolboxError> {
+/// let toolbox = haft::Toolbox::builder().build()?;
+/// toolbox.add(Greet)?;
+/// assert_eq!(toolbox.call("greet", r#"{"name": "Ann"}"#).await.to_json(), r#"{"status":"success","result":"Hello, Ann!"}"#);
+/// # Ok(())
+/// # }
+/// # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
+/// ```
 #[derive(Debug)]
 pub struct Toolbox {
     engine: Engine,
@@ -54,20 +42,23 @@ pub struct Toolbox {
     calls: AtomicU64,
 }
 
+/// The source of tools that the program adds.
+pub(crate) fn of_program() -> ToolSource {
+    ToolSource::Plugin("program".into())
+}
+
 impl Toolbox {
-    /// Opens a workspace; history, pre-images and spills are kept in the state folder, which must lie elsewhere.
+    /// Opens a workspace with the built-in tools; history, pre-images and spills are kept in the state folder, which must lie
+    /// elsewhere. Commands run in the sandbox if [`start`](crate::start) is the first line of `main`; without it, and without the
+    /// feature `exec`, the tools that run commands are left out.
+    #[cfg(all(feature = "tools", feature = "sqlite"))]
     pub fn open(workspace: impl AsRef<Path>, state: impl AsRef<Path>) -> Result<Self, ToolboxError> {
-        let (workspace, state) = (workspace.as_ref(), state.as_ref());
-        let log = SqliteCallLog::open(state)?.log;
-        let blobs = FileBlobs::open(state)?;
-        let host = local_host(workspace, state, &blobs).map_err(ToolboxError::Workspace)?;
-        let registry = Registry::new();
-        for tool in haft_builtin::all() {
-            registry.register(tool, ToolSource::BuiltIn)?;
-        }
-        let engine = Engine::builder(Arc::new(registry), Arc::new(log), Arc::new(blobs)).build();
-        let session = Session::builder(host).workspace(workspace).owner().build();
-        Ok(Self::from_parts(engine, session))
+        Self::builder().workspace(workspace.as_ref()).state(state.as_ref()).build()
+    }
+
+    /// A toolbox whose every part can be chosen.
+    pub fn builder() -> ToolboxBuilder {
+        ToolboxBuilder::default()
     }
 
     /// Puts other parts in: a session with another access level or an approver, an engine with hooks.
@@ -82,7 +73,22 @@ impl Toolbox {
 
     /// Adds a tool that is known only at run time, such as one from [`compat`](crate::compat).
     pub fn add_dyn(&self, tool: Arc<dyn DynTool>) -> Result<(), ToolboxError> {
-        Ok(self.engine.registry().register(tool, ToolSource::Plugin("program".into()))?)
+        Ok(self.engine.registry().register(tool, of_program())?)
+    }
+
+    /// Adds a tool in place of those that have one of its names; returns the names of those that are gone.
+    pub fn replace<T: Tool>(&self, tool: T) -> Result<Vec<String>, ToolboxError> {
+        self.replace_dyn(Arc::new(Erased::new(tool)))
+    }
+
+    /// As [`Toolbox::replace`], for a tool that is known only at run time.
+    pub fn replace_dyn(&self, tool: Arc<dyn DynTool>) -> Result<Vec<String>, ToolboxError> {
+        Ok(self.engine.registry().replace(tool, of_program())?)
+    }
+
+    /// The definitions of the tools that the session is offered, for a model.
+    pub fn definitions(&self) -> Vec<ToolDefinition> {
+        self.engine.offered(&self.session).iter().map(|entry| entry.definition().clone()).collect()
     }
 
     /// Calls one tool.
@@ -110,16 +116,4 @@ impl Toolbox {
     pub fn session(&self) -> &Session {
         &self.session
     }
-}
-
-fn local_host(workspace: &Path, state: &Path, blobs: &FileBlobs) -> Result<Arc<dyn Host>, ToolError> {
-    use haft_store::Blobs;
-    let files = LocalFiles::open(WorkspaceOptions {
-        root: workspace.to_owned(),
-        read_only_roots: vec![blobs.spill_folder().to_owned()],
-        protected: vec![state.to_owned()],
-        ..WorkspaceOptions::default()
-    })?;
-    let host = LocalHost::new(Arc::new(files), Arc::default(), Arc::<LocalProcesses>::default(), state.join("alerts.log"));
-    Ok(Arc::new(host.with_web(WebSettings::default(), state.join("cache").join("web"))))
 }

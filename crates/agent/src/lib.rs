@@ -36,7 +36,9 @@ pub use ledger::{Ledger, LedgerEntry, NullLedger};
 pub use memory_saving::MemorySaving;
 pub use meter::{DenySpending, Meter, NullMeter, SpendingApprover, SpendingBudget, StoredMeter, Today};
 pub use notice::{Notice, NoticeMoment, NoticeSource};
-pub use provider::{HttpProvider, Provider};
+#[cfg(feature = "http")]
+pub use provider::HttpProvider;
+pub use provider::Provider;
 pub use runner::Runner;
 pub use small_model::{FindProvider, SideModel};
 pub use stored_session::{ResumedConversation, StoredSession};

@@ -1,7 +1,9 @@
 //! The source of model answers.
 
 use haft_contract::BoxFuture;
-use haft_provider::{Completion, Delta, Endpoint, Model, ModelClient, ModelTurn, ProviderError};
+use haft_provider::{Completion, Delta, Model, ModelTurn, ProviderError};
+#[cfg(feature = "http")]
+use haft_provider::{Endpoint, ModelClient};
 use tokio_util::sync::CancellationToken;
 
 /// Answers turns: a model over HTTP, or the demo model.
@@ -18,14 +20,17 @@ pub trait Provider: Send + Sync {
 }
 
 /// A model of a provider over HTTP.
+#[cfg(feature = "http")]
 pub struct HttpProvider {
     model: Model,
     endpoint: Endpoint,
     client: ModelClient,
 }
 
+#[cfg(feature = "http")]
 haft_contract::opaque_debug!(HttpProvider: model = model);
 
+#[cfg(feature = "http")]
 impl HttpProvider {
     /// A model at an endpoint.
     pub fn new(model: Model, endpoint: Endpoint, client: ModelClient) -> Self {
@@ -33,6 +38,7 @@ impl HttpProvider {
     }
 }
 
+#[cfg(feature = "http")]
 impl Provider for HttpProvider {
     fn model(&self) -> &Model {
         &self.model

@@ -7,14 +7,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::Stream;
 use futures_util::stream::unfold;
-use haft_contract::{Content, JobStatus, ToolCall, ToolResult};
+use haft_contract::{JobStatus, ToolCall, ToolResult};
 use haft_engine::{Engine, Session};
 use haft_provider::transcript::{ValidatedPrefix, repair};
 use haft_provider::{
     Block, Completion, Delta, Message, ModelReply, ModelTurn, OfferedTool, ProviderError, ProviderErrorKind, ResultPart, StopReason, Usage,
 };
 use haft_store::StoreError;
-use haft_text::{base64, display};
+use haft_text::display;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -465,12 +465,5 @@ fn stored_block(block: &Block, results: &[ToolResult]) -> Option<Block> {
 pub(crate) fn result_block(block: &Block, results: &[ToolResult]) -> Option<Block> {
     let Block::Call { id, name, .. } = block else { return None };
     let result = results.iter().find(|result| result.call_id == *id)?;
-    let mut content = vec![ResultPart::Text { text: result.to_json() }];
-    if let Ok(output) = &result.outcome {
-        content.extend(output.content.iter().filter_map(|content| match content {
-            Content::Image { mime, data } => Some(ResultPart::Image { mime: mime.clone(), data: base64::encode(data) }),
-            _ => None,
-        }));
-    }
-    Some(Block::Result { id: id.clone(), name: name.clone(), content, is_error: !result.is_success() })
+    Some(Block::result(name.as_str(), result))
 }

@@ -79,7 +79,7 @@ pub(crate) async fn open(wire: &Arc<Wire>, start: ConversationStart<'_>, watcher
     runner.disclosed = wire::disclose_tools(&runner);
     runner.disclosed.set_budget(wire.tool_budget_percent());
     runner.restore(resumed.carried, |folder| wire.prompts.has_skill_in(folder));
-    runner.max_rounds = start.max_rounds;
+    runner.max_rounds = start.max_rounds.or_else(|| wire::max_rounds(&wire.settings.provenance));
     runner.waits_for_agents = start.waits_for_agents;
     agents.attach(&runner, runner.session.cancellation().clone());
     agents.recover().await?;

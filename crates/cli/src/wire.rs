@@ -37,6 +37,7 @@ mod settings;
 mod settings_access;
 mod shell;
 mod sub_agents;
+mod tool_settings;
 mod trust;
 mod web;
 
@@ -81,6 +82,7 @@ pub(crate) use self::settings::{
 };
 use self::shell::Calls;
 pub(crate) use self::sub_agents::{conversation_agents, conversation_services};
+pub(crate) use self::tool_settings::max_rounds;
 pub(crate) use self::trust::TrustedFolders;
 use crate::arguments::{CallerArgs, Common};
 use crate::failure::Failure;
@@ -220,6 +222,7 @@ impl Wire {
     }
 
     fn with_settings(settings: Settings, registry: Arc<Registry>) -> Result<Self, Failure> {
+        tool_settings::apply(&settings.provenance, &registry);
         let policy = policy::policy(&settings.config, &settings.provenance, &registry, Vec::new())?;
         let prompts = Arc::new(Prompts::new(&settings, &policy, &registry));
         let mut wire = Self {

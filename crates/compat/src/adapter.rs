@@ -65,7 +65,10 @@ pub(crate) fn define(original: &str, description: &str, schema: Value, effects: 
     let name = canonical(original);
     let mut definition = ToolDefinition::new(name.clone(), description.to_owned(), schema);
     definition.label = original.to_owned().into();
-    if name != original {
+    // A name that no model could write is left out.
+    let can_be_alias = original.starts_with(|ch: char| ch.is_ascii_alphabetic()) && original.len() <= 64;
+    let can_be_alias = can_be_alias && original.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
+    if name != original && can_be_alias {
         definition.aliases.push(original.to_owned().into());
     }
     definition.timeout = TIMEOUT;

@@ -20,10 +20,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use haft_contract::{Access, DynTool, ErrorKind, PlanContext, Prepared, ToolContext, ToolDefinition, ToolOutput};
+use haft_contract::{Access, DynTool, ErrorKind, PlanContext, Prepared, ToolContext, ToolOutput};
 use serde_json::Value;
 
 use crate::adapter::{AdaptedEffects, define, failed};
+pub use crate::claw_specs::mvp_tool_specs;
 
 /// The permission that a tool needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,6 +58,23 @@ pub struct ToolSpec {
     pub input_schema: Value,
     /// The permission it needs.
     pub required_permission: PermissionMode,
+}
+
+/// A tool as a request to Anthropic has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolDefinition {
+    /// Its name.
+    pub name: String,
+    /// The description for the model.
+    pub description: String,
+    /// The parameters, as JSON Schema.
+    pub input_schema: Value,
+}
+
+impl From<&ToolSpec> for ToolDefinition {
+    fn from(spec: &ToolSpec) -> Self {
+        Self { name: spec.name.to_owned(), description: spec.description.to_owned(), input_schema: spec.input_schema.clone() }
+    }
 }
 
 /// The error of a tool: a message.
@@ -167,13 +185,13 @@ type SharedExecutor = Arc<Mutex<dyn ToolExecutor + Send>>;
 
 struct ClawTool {
     original: &'static str,
-    definition: ToolDefinition,
+    definition: haft_contract::ToolDefinition,
     effects: AdaptedEffects,
     executor: SharedExecutor,
 }
 
 impl DynTool for ClawTool {
-    fn definition(&self) -> &ToolDefinition {
+    fn definition(&self) -> &haft_contract::ToolDefinition {
         &self.definition
     }
 

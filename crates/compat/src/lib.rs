@@ -3,6 +3,8 @@
 //! [`claw`] takes a `ToolExecutor` and its `ToolSpec`s, [`oneclaw`] takes a `Tool` with its `ToolInfo`. Each module has
 //! the other system's types under their own names, so that a tool moves here by a change of its `use` line.
 //!
+//! The other direction, tools of ours for programs that expect those traits, is `Toolbox::into_blocking` of the crate `haft`.
+//!
 //! # What such a tool may do
 //!
 //! These traits cannot declare the effects of a call. So each call plans
@@ -18,4 +20,5 @@
 
 mod adapter;
 pub mod claw;
+mod claw_specs;
 pub mod oneclaw;

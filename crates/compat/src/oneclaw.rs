@@ -107,6 +107,51 @@ pub trait Tool: Send + Sync {
     fn execute(&self, params: &HashMap<String, String>) -> Result<ToolResult>;
 }
 
+impl Tool for Box<dyn Tool> {
+    fn info(&self) -> ToolInfo {
+        (**self).info()
+    }
+    fn execute(&self, params: &HashMap<String, String>) -> Result<ToolResult> {
+        (**self).execute(params)
+    }
+}
+
+/// Tools by name. It checks that required parameters are there before it runs a tool.
+#[derive(Default)]
+pub struct ToolRegistry {
+    tools: BTreeMap<String, Box<dyn Tool>>,
+}
+
+haft_contract::opaque_debug!(ToolRegistry);
+
+impl ToolRegistry {
+    /// A registry without tools.
+    pub fn new() -> Self {
+        Self::default()
+    }
+    /// Adds a tool, or replaces the one of the same name.
+    pub fn register(&mut self, tool: Box<dyn Tool>) {
+        self.tools.insert(tool.info().name, tool);
+    }
+    /// The descriptions of all tools, by name.
+    pub fn list_tools(&self) -> Vec<ToolInfo> {
+        self.tools.values().map(|tool| tool.info()).collect()
+    }
+    /// Runs a tool.
+    pub fn execute(&self, name: &str, params: &HashMap<String, String>) -> Result<ToolResult> {
+        let tool = self.tools.get(name).ok_or_else(|| OneClawError::Tool(format!("There is no tool '{name}'.")))?;
+        let missing = tool.info().params.into_iter().find(|param| param.required && !params.contains_key(&param.name));
+        match missing {
+            Some(param) => Err(OneClawError::Tool(format!("Missing required parameter: '{}'.", param.name))),
+            None => tool.execute(params),
+        }
+    }
+    /// Its tools, adapted one by one.
+    pub fn adapt(self) -> Vec<Arc<dyn DynTool>> {
+        self.tools.into_values().map(adapt).collect()
+    }
+}
+
 /// Adapts a tool. Its info is read once, here.
 ///
 /// Each call plans [`Effect::Unknown`](haft_contract::Effect::Unknown), because the trait cannot declare the

@@ -314,7 +314,7 @@ impl ToolContext {
     }
     /// Where responses are stored for later calls; what is in it came from the web, and holds no state of the session.
     pub fn page_cache(&self) -> Option<&dyn PageCache> {
-        self.inner.host.page_cache()
+        self.inner.host.page_cache().filter(|_| !self.is_cancelled())
     }
     /// The small model of the conversation, if one is configured. It answers to this call alone, so it needs no plan.
     pub fn small_model(&self) -> Option<&dyn SmallModel> {
@@ -332,9 +332,9 @@ impl ToolContext {
     pub fn cancellation(&self) -> &CancellationToken {
         &self.inner.cancel
     }
-    /// Shows progress.
+    /// Shows progress, as long as the call lasts.
     pub fn progress(&self, progress: Progress) {
-        if let Some(sink) = &self.inner.progress {
+        if let Some(sink) = self.inner.progress.as_ref().filter(|_| !self.is_cancelled()) {
             sink.progress(&self.inner.call, progress);
         }
     }

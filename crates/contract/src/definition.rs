@@ -258,6 +258,9 @@ pub struct ToolDefinition {
     pub category: Category,
     /// The access that an ordinary call needs.
     pub access: Access,
+    /// The access that every call needs at least, where the user has set one.
+    #[serde(skip)]
+    pub least_access: Option<Access>,
     /// What the platform must grant first.
     pub permissions: Vec<Cow<'static, str>>,
     /// How long a call may take.
@@ -322,6 +325,7 @@ impl ToolDefinition {
             section: meta.section,
             category: meta.category,
             access: meta.access,
+            least_access: None,
             permissions: borrowed(meta.permissions),
             timeout: meta.timeout,
             profiles: borrowed(meta.profiles),

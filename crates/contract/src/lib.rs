@@ -21,6 +21,7 @@ mod definition;
 mod dialect;
 mod effect;
 mod error;
+mod image;
 mod job;
 mod job_handle;
 pub mod json;
@@ -57,6 +58,7 @@ pub use definition::{AbsentTool, Access, Category, Hints, Meta, ParameterHints, 
 pub use dialect::{Dialect, DialectTool, Form, FormParameter, Unit};
 pub use effect::{Connect, Effect, Exec, ExecHost, ExecNature, ExecReach, Extent, Need, PathEffect};
 pub use error::{ErrorKind, ToolError};
+pub use image::ImageLimits;
 pub use job::{ChangeApplier, Job, JobEnd, JobOptions, JobStatus, JobUsage};
 pub use job_handle::{JobAccess, JobHandle, JobUse};
 pub use location::{Location, PathSpelling, RefusalCause, Zone};

@@ -6,6 +6,7 @@
 
 mod ask;
 mod broker;
+mod callback;
 mod past;
 
 use std::fmt;
@@ -18,6 +19,7 @@ use tokio::sync::{Mutex, MutexGuard, watch};
 
 pub(crate) use self::ask::{ApprovalOutcome, ApprovalStep, no_approver, other_asks};
 pub use self::broker::{AnswerError, ApprovalBroker, ApprovalNotice};
+pub use self::callback::CallbackApprover;
 pub(crate) use self::past::PastCalls;
 
 /// Asks several approvers at once: the first answer counts, and the other questions are withdrawn.
@@ -31,12 +33,17 @@ impl fmt::Debug for FirstOf {
 
 impl Approver for FirstOf {
     fn ask(&self, request: ApprovalRequest) -> BoxFuture<'_, ApprovalAnswer> {
-        let asked: Vec<_> = self.0.iter().map(|approver| approver.ask(request.clone())).collect();
+        let able = self.0.iter().filter(|approver| approver.can_ask());
+        let asked: Vec<_> = able.map(|approver| approver.ask(request.clone())).collect();
         if asked.is_empty() {
             let comment = Some("no one can approve here. Do without it, or tell the user what you need it for.".to_owned());
             return Box::pin(async { ApprovalAnswer::Deny { comment } });
         }
         Box::pin(async { select_all(asked).await.0 })
+    }
+
+    fn can_ask(&self) -> bool {
+        self.0.iter().any(|approver| approver.can_ask())
     }
 
     fn one_at_a_time(&self) -> bool {

@@ -2,20 +2,13 @@
 
 use futures_util::stream::{self, FuturesOrdered, FuturesUnordered};
 use futures_util::{Stream, StreamExt};
-use haft_contract::{ToolCall, ToolError, ToolOutput, ToolResult};
+use haft_contract::{ToolCall, ToolResult};
 use tokio_util::sync::CancellationToken;
 
 use crate::Session;
-use crate::engine::{Engine, PreparedCall, ShortCircuit, catch_panics};
+use crate::engine::Engine;
+use crate::open_call::OpenCall;
 use crate::stop::StopSignal;
-use crate::trail::Trail;
-
-/// A call of a batch: its index, its stop signal and its trail.
-struct BatchedCall<'a> {
-    index: usize,
-    stop: StopSignal<'a>,
-    trail: Trail,
-}
 
 impl Engine {
     /// Answers all calls of one response. Calls whose effects conflict run in call order, all others together; a call
@@ -56,22 +49,21 @@ impl Engine {
             tokio::select! {
                 Some((index, call)) = calls.next() => {
                     results.push(None);
-                    planning.push_back(self.plan_one(index, call, session, cancel));
+                    planning.push_back(async move {
+                        let stop = StopSignal::new(session, cancel);
+                        let mut open = OpenCall::new(self, session, &call);
+                        let planned = self.plan_call(call, session, &stop, &mut open).await;
+                        (index, planned, stop, open)
+                    });
                 }
                 // Plans come in call order, and each call draws its ticket as it comes: that keeps conflicting calls in
                 // order, and a slow planner delays no call before it.
-                Some((batched, planned)) = planning.next() => {
-                    let ticketed = planned.map(|ready| (self.inner.locks.queue(ready.plan()), ready));
-                    running.push(async move {
-                        let BatchedCall { index, stop, mut trail } = batched;
-                        let outcome = match ticketed {
-                            Ok((ticket, ready)) => catch_panics(async {
-                                self.perform(ready, Some(ticket), session, &stop, &mut trail).await.map_err(ShortCircuit::Refused)
-                            }).await,
-                            Err(outcome) => outcome,
-                        };
-                        (index, self.settle(trail, outcome, session, &stop).await)
+                Some((index, planned, stop, open)) = planning.next() => {
+                    let ticketed = planned.map(|ready| {
+                        let ticket = self.inner.locks.queue(ready.plan());
+                        (ready, Some(ticket))
                     });
+                    running.push(async move { (index, self.complete(ticketed, session, stop, open).await) });
                 }
                 Some((index, result)) = running.next() => {
                     each(&result);
@@ -81,24 +73,5 @@ impl Engine {
             }
         }
         results.into_iter().flatten().collect()
-    }
-
-    /// The first half of one call; a call that ended early has its outcome already.
-    async fn plan_one<'a>(
-        &self,
-        index: usize,
-        call: ToolCall,
-        session: &Session,
-        cancel: Option<&'a CancellationToken>,
-    ) -> (BatchedCall<'a>, Result<PreparedCall, Result<ToolOutput, ToolError>>) {
-        let stop = StopSignal::new(session, cancel);
-        let mut trail = Trail::new(&call, session);
-        let mut ready = None;
-        let outcome = catch_panics(async {
-            ready = Some(self.prepare(call, session, &stop, &mut trail).await?);
-            Ok(ToolOutput::default())
-        })
-        .await;
-        (BatchedCall { index, stop, trail }, ready.ok_or(outcome))
     }
 }

@@ -23,6 +23,7 @@ use crate::forms::{CompiledForm, continue_reading};
 use crate::hooks::Hooks;
 use crate::journal::{CallGate, CallJournal, CallSpills, FinalChanges, PruneClock, SpillLimits};
 use crate::locks::{Locks, Ticket};
+use crate::open_call::OpenCall;
 use crate::stages::arguments::{CheckedArguments, check, check_as};
 use crate::stages::bound::{bound, spill};
 use crate::stages::permit::{Permission, PermitRequest, PermittedCall, permit};
@@ -49,7 +50,7 @@ pub(crate) struct EngineParts {
     pub(crate) log: Arc<dyn CallLog>,
     pub(crate) blobs: Arc<dyn Blobs>,
     pub(crate) hooks: Hooks,
-    events: Option<Arc<dyn EventSink>>,
+    pub(crate) events: Option<Arc<dyn EventSink>>,
     pub(crate) limits: CallLimits,
     pub(crate) locks: Locks,
     pub(crate) workers: Workers,
@@ -70,6 +71,14 @@ impl PreparedCall {
     pub(crate) fn plan(&self) -> &Plan {
         self.prepared.plan()
     }
+}
+
+/// A call that may run, with its locks.
+pub(crate) struct ClearedCall {
+    entry: Arc<ToolEntry>,
+    form: Option<Form>,
+    permitted: PermittedCall,
+    _locks: Ticket,
 }
 
 /// A call that ends before its tool runs: refused, or answered by a hook.
@@ -115,8 +124,15 @@ impl Engine {
         &self.inner.registry
     }
 
+    /// The tools that the policy offers to a session, in the order of registration.
+    pub fn offered(&self, session: &Session) -> Vec<Arc<ToolEntry>> {
+        let mut entries = self.inner.registry.entries();
+        entries.retain(|entry| self.offers(entry, session).verdict != Verdict::Deny);
+        entries
+    }
+
     /// Answers one call. It never fails and never panics outward: every outcome becomes the one result of the call. Dropping
-    /// the future stops the tool.
+    /// the future stops the tool: what it has changed is rolled back, and the call is recorded as cancelled.
     pub async fn run(&self, call: ToolCall, session: &Session) -> ToolResult {
         self.answer(call, session, None).await
     }
@@ -128,13 +144,65 @@ impl Engine {
 
     async fn answer(&self, call: ToolCall, session: &Session, cancel: Option<&CancellationToken>) -> ToolResult {
         let stop = StopSignal::new(session, cancel);
-        let mut trail = Trail::new(&call, session);
-        let outcome = catch_panics(async {
-            let ready = self.prepare(call, session, &stop, &mut trail).await?;
-            self.perform(ready, None, session, &stop, &mut trail).await.map_err(ShortCircuit::Refused)
+        let mut open = OpenCall::new(self, session, &call);
+        let planned = self.plan_call(call, session, &stop, &mut open).await;
+        self.complete(planned.map(|ready| (ready, None)), session, stop, open).await
+    }
+
+    /// [`Engine::prepare`], with panics caught; a call that ended early has its outcome already.
+    pub(crate) async fn plan_call(
+        &self,
+        call: ToolCall,
+        session: &Session,
+        stop: &StopSignal,
+        open: &mut OpenCall<'_>,
+    ) -> Result<PreparedCall, Result<ToolOutput, ToolError>> {
+        catch_panics(self.prepare(call, session, stop, open.trail())).await
+    }
+
+    /// permit ▸ run ▸ bound ▸ settle. A call that changes something is continued by a task of its own, so that it comes to its end,
+    /// rolled back and recorded, also when the future of its caller is dropped.
+    pub(crate) async fn complete(
+        &self,
+        planned: Result<(PreparedCall, Option<Ticket>), Result<ToolOutput, ToolError>>,
+        session: &Session,
+        stop: StopSignal,
+        mut open: OpenCall<'_>,
+    ) -> ToolResult {
+        let (ready, ticket) = match planned {
+            Ok(planned) => planned,
+            Err(outcome) => return self.settle(open, outcome, session, &stop).await,
+        };
+        let clearing = async { self.clear(ready, ticket, session, &stop, open.trail()).await.map_err(ShortCircuit::Refused) };
+        let cleared = match catch_panics(clearing).await {
+            Ok(cleared) => cleared,
+            Err(outcome) => return self.settle(open, outcome, session, &stop).await,
+        };
+        if !open.trail().changes_something() {
+            return self.conclude(cleared, session, &stop, open).await;
+        }
+        let (engine, session, trail) = (self.clone(), session.clone(), open.into_trail());
+        let (call, elapsed) = (Arc::clone(trail.call()), trail.elapsed());
+        let _stopped_with_caller = stop.token().clone().drop_guard();
+        let concluding = tokio::spawn(async move {
+            let open = OpenCall::of(&engine, &session, trail);
+            engine.conclude(cleared, &session, &stop, open).await
+        });
+        // It is lost only when the runtime ends.
+        concluding.await.unwrap_or_else(|_| ToolResult {
+            call_id: call.id.clone(),
+            tool: call.tool.clone().into(),
+            outcome: Err(cancelled()),
+            elapsed,
+            stored: None,
         })
-        .await;
-        self.settle(trail, outcome, session, &stop).await
+    }
+
+    /// run ▸ bound ▸ settle.
+    async fn conclude(&self, cleared: ClearedCall, session: &Session, stop: &StopSignal, mut open: OpenCall<'_>) -> ToolResult {
+        let performing = async { self.perform(cleared, session, stop, open.trail()).await.map_err(ShortCircuit::Refused) };
+        let outcome = catch_panics(performing).await.or_else(|early| early);
+        self.settle(open, outcome, session, stop).await
     }
 
     /// loop guard ▸ resolve ▸ available ▸ arguments ▸ rewrite ▸ plan: nothing has happened yet when this is done.
@@ -142,12 +210,12 @@ impl Engine {
         &self,
         call: ToolCall,
         session: &Session,
-        stop: &StopSignal<'_>,
+        stop: &StopSignal,
         trail: &mut Trail,
     ) -> Result<PreparedCall, ShortCircuit> {
         let engine = &*self.inner;
         trail.check_loop(session)?;
-        let entry = self.offered(session).resolve(&call.name)?;
+        let entry = self.tools_of(session).resolve(&call.name)?;
         trail.set_tool(&entry);
         let offered = self.offers(&entry, session);
         if offered.verdict == Verdict::Deny {
@@ -168,7 +236,7 @@ impl Engine {
     }
 
     /// The tools that a session has.
-    pub(crate) fn offered<'a>(&'a self, session: &'a Session) -> OfferedTools<'a> {
+    pub(crate) fn tools_of<'a>(&'a self, session: &'a Session) -> OfferedTools<'a> {
         OfferedTools { registry: &self.inner.registry, policy: &*self.inner.policy, session }
     }
 
@@ -179,7 +247,7 @@ impl Engine {
         entry: &Arc<ToolEntry>,
         call: ToolCall,
         session: &Session,
-        stop: &StopSignal<'_>,
+        stop: &StopSignal,
         trail: &mut Trail,
     ) -> ToolError {
         let (decision, planned) = self.decide_anyway(offered, entry, &call.name, call.arguments, session, stop).await;
@@ -187,7 +255,7 @@ impl Engine {
         let advice = AdviceCase { policy: &*self.inner.policy, entry, plan, facts, session }.advise(&decision);
         let mut error = refused(&decision, &advice);
         if let Some(denial) = decision.denial() {
-            error = error.with_message(self.offered(session).refusal(denial, entry));
+            error = error.with_message(self.tools_of(session).refusal(denial, entry));
         }
         trail.set_decision(decision);
         error
@@ -199,7 +267,7 @@ impl Engine {
         entry: &Arc<ToolEntry>,
         arguments: Value,
         session: &Session,
-        stop: &StopSignal<'_>,
+        stop: &StopSignal,
         trail: &mut Trail,
     ) -> Result<Prepared, ToolError> {
         match plan(&self.inner.workers, entry, arguments, session, stop).await {
@@ -224,7 +292,7 @@ impl Engine {
         entry: &Arc<ToolEntry>,
         checked: CheckedArguments,
         session: &Session,
-        stop: &StopSignal<'_>,
+        stop: &StopSignal,
         trail: &mut Trail,
     ) -> Result<(Value, Option<Prepared>), ShortCircuit> {
         let engine = &*self.inner;
@@ -247,16 +315,16 @@ impl Engine {
         outcome.map(|()| arguments)
     }
 
-    /// permit, with the taint guard ▸ run. A batch has drawn its ticket before, to keep call order; a single call draws it after its
-    /// approval.
-    pub(crate) async fn perform(
+    /// permit, with the taint guard, and the locks. A batch has drawn its ticket before, to keep call order; a single call draws it
+    /// after its approval.
+    async fn clear(
         &self,
         ready: PreparedCall,
         ticket: Option<Ticket>,
         session: &Session,
-        stop: &StopSignal<'_>,
+        stop: &StopSignal,
         trail: &mut Trail,
-    ) -> Result<ToolOutput, ToolError> {
+    ) -> Result<ClearedCall, ToolError> {
         let engine = &*self.inner;
         let (entry, form) = (Arc::clone(&ready.entry), ready.form);
         let (cleared, edited) = self.permitted(ready, session, stop, trail).await?;
@@ -267,6 +335,19 @@ impl Engine {
         if stop.is_requested() {
             return Err(cancelled());
         }
+        Ok(ClearedCall { entry, form, permitted: cleared, _locks: ticket })
+    }
+
+    /// run. The locks are held until its changes are settled.
+    async fn perform(
+        &self,
+        cleared: ClearedCall,
+        session: &Session,
+        stop: &StopSignal,
+        trail: &mut Trail,
+    ) -> Result<ToolOutput, ToolError> {
+        let engine = &*self.inner;
+        let ClearedCall { entry, form, permitted: cleared, _locks } = cleared;
         self.record_intent(trail, session).await?;
         session.taint().record(cleared.plan(), entry.source(), trail.record_id());
         emit(engine.events.as_deref(), &Event::Started { call: trail.call() });
@@ -287,7 +368,7 @@ impl Engine {
         &self,
         ready: PreparedCall,
         session: &Session,
-        stop: &StopSignal<'_>,
+        stop: &StopSignal,
         trail: &mut Trail,
     ) -> Result<(PermittedCall, bool), ToolError> {
         let engine = &*self.inner;
@@ -329,7 +410,7 @@ impl Engine {
         entry: &Arc<ToolEntry>,
         checked: CheckedArguments,
         session: &Session,
-        stop: &StopSignal<'_>,
+        stop: &StopSignal,
         trail: &mut Trail,
     ) -> Result<Prepared, ToolError> {
         let before = trail.original_arguments();
@@ -365,7 +446,7 @@ impl Engine {
     }
 
     /// What a tool may use, narrowed to its plan.
-    fn context(&self, plan: Plan, entry: &Arc<ToolEntry>, session: &Session, stop: &StopSignal<'_>, trail: &Trail) -> ToolContext {
+    fn context(&self, plan: Plan, entry: &Arc<ToolEntry>, session: &Session, stop: &StopSignal, trail: &Trail) -> ToolContext {
         let gate = CallGate { policy: Arc::clone(&self.inner.policy), session: session.clone(), entry: Arc::clone(entry) };
         let egress = plan.planned_command().and_then(|command| self.egress(command, entry, session, stop, trail));
         let context = ToolContext::new(
@@ -396,7 +477,7 @@ impl Engine {
         command: &ShellCommand,
         entry: &Arc<ToolEntry>,
         session: &Session,
-        stop: &StopSignal<'_>,
+        stop: &StopSignal,
         trail: &Trail,
     ) -> Option<CallEgress> {
         if !command.shell().host.is_sandboxed() || command.is_network_isolated() {
@@ -441,20 +522,22 @@ impl Engine {
     /// hooks ▸ bound ▸ settle, for every outcome, wherever it came from: nothing leaves that is too large or holds a known secret.
     pub(crate) async fn settle(
         &self,
-        trail: Trail,
+        mut open: OpenCall<'_>,
         outcome: Result<ToolOutput, ToolError>,
         session: &Session,
-        stop: &StopSignal<'_>,
+        stop: &StopSignal,
     ) -> ToolResult {
         let engine = &*self.inner;
-        let limit = engine.limits.output_of(trail.own_output_limit());
+        let trail = open.trail();
+        let limit = trail.output_limit(&engine.limits);
         let read_on = |line| continue_reading(&engine.registry, session.dialect(), line);
         let context =
             SettleContext { hooks: &engine.hooks, log: &*engine.log, events: engine.events.as_deref(), limits: &engine.limits, stop };
-        let (outcome, stored) = show_to_hooks(context, &*engine.blobs, &trail, outcome).await;
+        let (outcome, stored) = show_to_hooks(context, &*engine.blobs, trail, outcome).await;
         let outcome = bound(outcome, limit, &self.journal(trail.record_id()), &read_on, stored.as_deref()).await;
         let stored = stored.map(|text| shorten_stored(text, limit));
-        settle(context, trail, outcome, stored, session).await
+        // From here on nothing waits, so the call is recorded whatever becomes of the future.
+        settle(context, *open.into_trail(), outcome, stored, session)
     }
 
     /// Shortens a result to a context budget below the configured limit: the rest becomes a spill, which the result names.
@@ -489,10 +572,9 @@ impl Engine {
 }
 
 /// Turns a panic of foreign code (a policy, an approver, a host) into the outcome of the call.
-pub(crate) async fn catch_panics(stages: impl Future<Output = Result<ToolOutput, ShortCircuit>>) -> Result<ToolOutput, ToolError> {
+async fn catch_panics<T>(stages: impl Future<Output = Result<T, ShortCircuit>>) -> Result<T, Result<ToolOutput, ToolError>> {
     match AssertUnwindSafe(stages).catch_unwind().await {
-        Ok(Ok(output)) => Ok(output),
-        Ok(Err(early)) => early.outcome(),
-        Err(payload) => Err(panic_error(&*payload)),
+        Ok(outcome) => outcome.map_err(ShortCircuit::outcome),
+        Err(payload) => Err(Err(panic_error(&*payload))),
     }
 }

@@ -57,7 +57,7 @@ impl Engine {
     /// Explains a tool, or a call when arguments are given. Fails only where a call would fail before any decision. Hooks are
     /// listed and not run, so the verdict holds unless one of them objects.
     pub async fn explain(&self, tool: &str, arguments: Option<Arguments>, session: &Session) -> Result<Explanation, ToolError> {
-        let entry = self.offered(session).resolve(tool)?;
+        let entry = self.tools_of(session).resolve(tool)?;
         let offered = self.offers(&entry, session);
         let is_refused = offered.verdict == Verdict::Deny;
         let Some(mut arguments) = arguments else {
@@ -97,7 +97,7 @@ impl Engine {
         name: &str,
         mut arguments: Arguments,
         session: &Session,
-        stop: &StopSignal<'_>,
+        stop: &StopSignal,
     ) -> (Decision, Option<(Prepared, TaintFacts)>) {
         let form = entry.called(name, session.dialect());
         let checked = check_as(entry, form, &mut arguments, self.inner.limits.argument_bytes);
@@ -135,7 +135,7 @@ impl Engine {
     fn explanation(&self, entry: &ToolEntry, plan: Option<&Plan>, facts: TaintFacts, decision: Decision, session: &Session) -> Explanation {
         let effects = plan.map_or_else(|| Value::Array(Vec::new()), |plan| serde_json::to_value(plan.effects()).unwrap_or_default());
         let advice = AdviceCase { policy: &*self.inner.policy, entry, plan, facts, session }.advise(&decision);
-        let message = decision.denial().map(|denial| self.offered(session).refusal(denial, entry));
+        let message = decision.denial().map(|denial| self.tools_of(session).refusal(denial, entry));
         let trace = every_step(decision.trace, plan.is_some());
         Explanation {
             verdict: decision.verdict,

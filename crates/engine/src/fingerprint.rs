@@ -7,13 +7,13 @@ use std::path::Path;
 
 use haft_contract::{Connect, Effect, Exec, Extent, PathEffect, Zone};
 use haft_text::hex;
-use ring::digest::{Context, SHA256};
+use haft_text::sha256::Sha256;
 use serde_json::Value;
 
 /// SHA-256 over a canonical form of the three, as hex. The order in which the arguments were written does not matter;
 /// everything else does.
 pub(crate) fn fingerprint(tool: &str, arguments: &Value, effects: &[Effect]) -> String {
-    let mut form = CanonicalHasher(Context::new(&SHA256));
+    let mut form = CanonicalHasher(Sha256::default());
     form.text(tool);
     form.value(arguments);
     form.count(effects.len());
@@ -24,7 +24,7 @@ pub(crate) fn fingerprint(tool: &str, arguments: &Value, effects: &[Effect]) -> 
 }
 
 /// Every part is preceded by its kind or its length, so that no two different forms read the same.
-struct CanonicalHasher(Context);
+struct CanonicalHasher(Sha256);
 
 impl CanonicalHasher {
     fn finish(self) -> String {

@@ -4,12 +4,11 @@ use std::sync::OnceLock;
 
 use haft_contract::{Dialect, Form, ToolDefinition};
 use haft_policy::folded;
-use jsonschema::Validator;
 use serde_json::{Map, Value};
 
 use crate::Registry;
-use crate::registry::compiled;
 use crate::stages::parameters::ParameterTable;
+use crate::validator::Validator;
 
 /// A form, with its parameter table and schema compiled on first use.
 #[derive(Debug)]
@@ -37,7 +36,7 @@ impl CompiledForm {
     }
     /// The schema that the model was shown, with every parameter that a call may use, compiled.
     pub(crate) fn validator(&self, definition: &ToolDefinition) -> Result<&Validator, &str> {
-        let accepted = || compiled(&definition.accepted_in(&self.form));
+        let accepted = || Validator::compile(&definition.accepted_in(&self.form));
         self.validator.get_or_init(accepted).as_ref().map_err(String::as_str)
     }
 
@@ -157,7 +156,7 @@ mod tests {
             let say = |value: Value| check_as(&entry, spoken, &mut json!({"shown": value}).into(), 1000);
 
             let shown = entry.definition().in_form(&FORMS[place]);
-            let takes = compiled(&shown.parameters).unwrap().is_valid(&json!({"shown": given}));
+            let takes = Validator::compile(&shown.parameters).unwrap().is_valid(&json!({"shown": given}));
             prop_assert_eq!(say(json!(given)).is_ok(), takes, "{} of {}", given, shown.parameters);
 
             let canonical = json!({"canonical": meant});

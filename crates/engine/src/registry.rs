@@ -1,23 +1,24 @@
 //! Which tools there are: names to tools, in a stable order.
 
 mod defaults;
+mod settings;
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use haft_contract::schema::{self, SchemaFault};
 use haft_contract::{Dialect, DynTool, ToolDefinition, ToolSource};
 use haft_text::suggest::nearest;
-use jsonschema::Validator;
-use serde_json::Value;
 use tokio::sync::watch;
 
 use haft_policy::{Candidate, folded, names};
 
+pub use self::settings::ToolSettings;
 use crate::forms::{CompiledForm, ToolForms};
 use crate::stages::parameters::ParameterTable;
+use crate::validator::Validator;
 
 /// Why a tool was not registered.
 #[derive(Debug, PartialEq, Eq)]
@@ -30,7 +31,7 @@ pub enum RegisterError {
         /// Whose it is.
         owner: String,
     },
-    /// The name is not snake_case.
+    /// The name is not snake_case, or an alias is no name.
     BadName {
         /// Which name.
         name: String,
@@ -57,7 +58,10 @@ impl std::fmt::Display for RegisterError {
             Self::Duplicate { name, owner } if name == owner => write!(f, "Tool '{name}' is already registered"),
             Self::Duplicate { name, owner } => write!(f, "Tool '{name}' is already registered: '{owner}' answers to it"),
             Self::BadName { name } => {
-                write!(f, "'{name}' is not a tool name: use ASCII a-z, digits and '_', starting with a-z")
+                write!(
+                    f,
+                    "'{name}' is not a tool name: use at most 64 of ASCII a-z, digits and '_', starting with a-z; an alias may also have A-Z, '-' and '.'"
+                )
             }
             Self::BadSchema { tool, faults } => {
                 write!(f, "Tool '{tool}' has parameters that not every provider takes:")?;
@@ -82,6 +86,8 @@ pub struct ToolEntry {
     forms: ToolForms,
     source: ToolSource,
     disabled: AtomicBool,
+    /// The limit of its output, where it is set.
+    output_bytes: Option<usize>,
     parameters: OnceLock<ParameterTable>,
     validator: OnceLock<Result<Validator, String>>,
 }
@@ -118,6 +124,10 @@ impl ToolEntry {
             switched_off: self.is_disabled(),
         }
     }
+    /// The limit of its output in bytes, where it is set.
+    pub(crate) fn output_bytes(&self) -> Option<usize> {
+        self.output_bytes
+    }
     /// The form of the tool that a call by this name uses, if not the canonical one.
     pub(crate) fn called(&self, name: &str, dialect: Dialect) -> Option<&CompiledForm> {
         self.forms.called(name, self.name(), dialect)
@@ -131,12 +141,8 @@ impl ToolEntry {
     }
     /// The compiled schema; compiled on first use, because a start should not pay for tools that are never called.
     pub(crate) fn validator(&self) -> Result<&Validator, &str> {
-        self.validator.get_or_init(|| compiled(&self.definition.parameters)).as_ref().map_err(String::as_str)
+        self.validator.get_or_init(|| Validator::compile(&self.definition.parameters)).as_ref().map_err(String::as_str)
     }
-}
-
-pub(crate) fn compiled(schema: &Value) -> Result<Validator, String> {
-    jsonschema::validator_for(schema).map_err(|error| error.to_string())
 }
 
 /// All tools of a program. Shared and changeable: every change bumps the version, so that listings can be refreshed.
@@ -152,6 +158,8 @@ struct RegistryState {
     /// Canonical names, aliases and names of forms → place in `entries`.
     names: HashMap<String, usize>,
     disabled: BTreeSet<String>,
+    /// By any folded name of a tool.
+    settings: BTreeMap<String, ToolSettings>,
 }
 
 impl Registry {
@@ -160,53 +168,50 @@ impl Registry {
         Self::default()
     }
 
-    /// Registers a tool. All its names must be free, the canonical one snake_case, its schema one that every provider takes,
-    /// and its forms must fit its parameters.
+    /// Registers a tool. All its names must be free, the canonical one snake_case, its aliases names, its schema one that every
+    /// provider takes, and its forms must fit its parameters.
     pub fn register(&self, tool: Arc<dyn DynTool>, source: ToolSource) -> Result<(), RegisterError> {
-        let mut definition = tool.definition().clone();
-        if !is_snake_case(&definition.name) {
-            return Err(RegisterError::BadName { name: definition.name.into_owned() });
-        }
-        let faults: Vec<SchemaFault> = definition.forms.iter().flat_map(|form| form.faults(&definition.parameters)).collect();
-        if !faults.is_empty() {
-            return Err(RegisterError::BadForm { tool: definition.name.into_owned(), faults });
-        }
-        schema::lint(&mut definition.parameters)
-            .map_err(|faults| RegisterError::BadSchema { tool: definition.name.clone().into_owned(), faults })?;
-        let faults = defaults::faults(&definition.parameters);
-        if !faults.is_empty() {
-            return Err(RegisterError::BadSchema { tool: definition.name.into_owned(), faults });
-        }
+        let definition = checked(&*tool)?;
         let mut state = self.write();
         let names = names(&definition);
         if let Some((name, place)) = names.iter().find_map(|name| state.names.get(name).map(|place| (name, *place))) {
             return Err(RegisterError::Duplicate { name: name.clone(), owner: state.entries[place].name().to_owned() });
         }
-        let place = state.entries.len();
-        let switched_off = names.iter().any(|name| state.disabled.contains(name));
-        state.names.extend(names.iter().map(|name| (name.clone(), place)));
-        let (forms, disabled) = (ToolForms::new(&definition), AtomicBool::new(switched_off));
-        let (parameters, validator) = (OnceLock::new(), OnceLock::new());
-        state.entries.push(Arc::new(ToolEntry { tool, definition, names, forms, source, disabled, parameters, validator }));
+        state.add(tool, definition, source);
         self.version.send_modify(|version| *version += 1);
         Ok(())
     }
 
-    /// Puts a tool in the place of the one of the same names, such as one whose parameters the configuration decides. The source stays.
-    pub fn replace(&self, tool: Arc<dyn DynTool>) -> Result<(), RegisterError> {
-        let fresh = Self::new();
-        let known = self.get(&tool.definition().name);
-        let Some(known) = known else { return self.register(tool, ToolSource::BuiltIn) };
-        fresh.register(tool, known.source().clone())?;
-        let Some(entry) = fresh.write().entries.pop() else { return Ok(()) };
+    /// Registers a tool in place of every tool that has one of its names; returns the names of those that are gone. Nothing changes
+    /// if the tool is refused.
+    pub fn replace(&self, tool: Arc<dyn DynTool>, source: ToolSource) -> Result<Vec<String>, RegisterError> {
+        let definition = checked(&*tool)?;
         let mut state = self.write();
-        let place = state.entries.iter().position(|other| other.name() == entry.name());
-        if let Some(place) = place {
-            entry.disabled.store(state.entries[place].is_disabled(), Ordering::Release);
-            state.entries[place] = entry;
+        let taken: BTreeSet<usize> = names(&definition).iter().filter_map(|name| state.names.get(name).copied()).collect();
+        let gone = taken.iter().map(|place| state.entries[*place].name().to_owned()).collect();
+        let mut place = 0..;
+        state.entries.retain(|_| !place.next().is_some_and(|place| taken.contains(&place)));
+        state.index();
+        state.add(tool, definition, source);
+        self.version.send_modify(|version| *version += 1);
+        Ok(gone)
+    }
+
+    /// Sets how a tool is run, whatever it says itself. Unknown names are kept: the tool may come later.
+    pub fn set_settings(&self, name: &str, settings: ToolSettings) {
+        let mut state = self.write();
+        let name = folded(name);
+        let known = state.names.get(&name).copied();
+        let name = known.map_or(name, |place| state.entries[place].names[0].clone());
+        state.settings.insert(name, settings);
+        if let Some(place) = known {
+            let (tool, source) = (Arc::clone(&state.entries[place].tool), state.entries[place].source.clone());
+            // It was accepted once.
+            if let Ok(definition) = checked(&*tool) {
+                state.entries[place] = Arc::new(state.entry(tool, definition, source));
+            }
         }
         self.version.send_modify(|version| *version += 1);
-        Ok(())
     }
 
     /// Removes a tool by its canonical name; says whether there was one.
@@ -277,13 +282,10 @@ impl Registry {
 
     /// The tools with these names, in this order; unknown names are ignored, repeated ones given once.
     pub fn view<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Vec<Arc<ToolEntry>> {
-        let mut entries: Vec<Arc<ToolEntry>> = Vec::new();
-        for entry in names.into_iter().filter_map(|name| self.get(name)) {
-            if !entries.iter().any(|known| known.name() == entry.name()) {
-                entries.push(entry);
-            }
-        }
-        entries
+        let state = self.read();
+        let places = names.into_iter().filter_map(|name| state.names.get(name).or_else(|| state.names.get(&folded(name))));
+        let mut seen = HashSet::new();
+        places.filter(|place| seen.insert(**place)).map(|place| Arc::clone(&state.entries[*place])).collect()
     }
 
     /// Goes up with every change.
@@ -311,12 +313,59 @@ impl Registry {
 }
 
 impl RegistryState {
+    fn add(&mut self, tool: Arc<dyn DynTool>, definition: ToolDefinition, source: ToolSource) {
+        let (place, entry) = (self.entries.len(), self.entry(tool, definition, source));
+        self.names.extend(entry.names.iter().map(|name| (name.clone(), place)));
+        self.entries.push(Arc::new(entry));
+    }
+
+    fn entry(&self, tool: Arc<dyn DynTool>, mut definition: ToolDefinition, source: ToolSource) -> ToolEntry {
+        let names = names(&definition);
+        let settings = names.iter().find_map(|name| self.settings.get(name)).cloned().unwrap_or_default();
+        settings.apply(&mut definition);
+        let disabled = AtomicBool::new(names.iter().any(|name| self.disabled.contains(name)));
+        let (forms, output_bytes) = (ToolForms::new(&definition), settings.output_bytes);
+        let (parameters, validator) = (OnceLock::new(), OnceLock::new());
+        ToolEntry { tool, definition, names, forms, source, disabled, output_bytes, parameters, validator }
+    }
+
     fn index(&mut self) {
         self.names.clear();
         for (place, entry) in self.entries.iter().enumerate() {
             self.names.extend(entry.names.iter().map(|name| (name.clone(), place)));
         }
     }
+}
+
+/// The definition of a tool, if it may be registered.
+fn checked(tool: &dyn DynTool) -> Result<ToolDefinition, RegisterError> {
+    let mut definition = tool.definition().clone();
+    if let Some(name) = bad_name(&definition) {
+        return Err(RegisterError::BadName { name });
+    }
+    let faults: Vec<SchemaFault> = definition.forms.iter().flat_map(|form| form.faults(&definition.parameters)).collect();
+    if !faults.is_empty() {
+        return Err(RegisterError::BadForm { tool: definition.name.into_owned(), faults });
+    }
+    schema::lint(&mut definition.parameters)
+        .map_err(|faults| RegisterError::BadSchema { tool: definition.name.clone().into_owned(), faults })?;
+    let faults = defaults::faults(&definition.parameters);
+    if !faults.is_empty() {
+        return Err(RegisterError::BadSchema { tool: definition.name.into_owned(), faults });
+    }
+    Ok(definition)
+}
+
+fn bad_name(definition: &ToolDefinition) -> Option<String> {
+    let alias = || definition.aliases.iter().find(|alias| !is_alias(alias));
+    if is_snake_case(&definition.name) { alias().map(ToString::to_string) } else { Some(definition.name.to_string()) }
+}
+
+/// Models and rules write aliases as they write names; other systems have capitals and dots in theirs.
+fn is_alias(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_alphabetic())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
+        && name.len() <= 64
 }
 
 fn is_snake_case(name: &str) -> bool {

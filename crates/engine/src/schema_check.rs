@@ -1,10 +1,8 @@
 //! Validation by a schema that a caller gave, as arguments are validated by those of tools.
 
-use jsonschema::Validator;
 use serde_json::Value;
 
-use crate::registry::compiled;
-use crate::stages::arguments::describe;
+use crate::validator::Validator;
 
 /// How many faults one message names.
 const MAX_FAULTS: usize = 5;
@@ -17,7 +15,7 @@ haft_contract::opaque_debug!(SchemaCheck);
 impl SchemaCheck {
     /// Compiles a schema; says what is wrong with it.
     pub fn compile(schema: &Value) -> Result<Self, String> {
-        compiled(schema).map(Self)
+        Validator::compile(schema).map(Self)
     }
 
     /// Whether a value fits; the error is a sentence for each fault, with its path.
@@ -25,7 +23,7 @@ impl SchemaCheck {
         if self.0.is_valid(value) {
             return Ok(());
         }
-        let faults: Vec<String> = self.0.iter_errors(value).take(MAX_FAULTS).map(|error| describe(&error)).collect();
+        let faults: Vec<String> = self.0.faults(value, MAX_FAULTS);
         Err(faults.join(" "))
     }
 }

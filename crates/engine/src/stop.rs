@@ -13,19 +13,19 @@ use crate::stages::run::cancelled;
 
 /// The token of one call. It is cancelled when the call ends, however it ends, so that a context that the tool kept is dead.
 #[derive(Debug)]
-pub(crate) struct StopSignal<'a> {
+pub(crate) struct StopSignal {
     own: CancellationToken,
-    outer: Option<&'a CancellationToken>,
+    outer: Option<CancellationToken>,
     /// Tokens of the parent sessions.
     above: Vec<CancellationToken>,
     _end: DropGuard,
 }
 
-impl<'a> StopSignal<'a> {
+impl StopSignal {
     /// For a call of this session, stopped by this token as well.
-    pub(crate) fn new(session: &Session, outer: Option<&'a CancellationToken>) -> Self {
+    pub(crate) fn new(session: &Session, outer: Option<&CancellationToken>) -> Self {
         let own = session.cancellation().child_token();
-        Self { _end: own.clone().drop_guard(), own, outer, above: session.stopped_by().to_vec() }
+        Self { _end: own.clone().drop_guard(), own, outer: outer.cloned(), above: session.stopped_by().to_vec() }
     }
     /// The call's own token, for its tool.
     pub(crate) fn token(&self) -> &CancellationToken {
@@ -39,12 +39,12 @@ impl<'a> StopSignal<'a> {
     pub(crate) async fn requested(&self) {
         tokio::select! {
             () = self.own.cancelled() => {}
-            () = outer(self.outer) => {}
+            () = outer(self.outer.as_ref()) => {}
             () = any_of(&self.above) => {}
         }
     }
     fn others(&self) -> impl Iterator<Item = &CancellationToken> {
-        self.outer.into_iter().chain(&self.above)
+        self.outer.iter().chain(&self.above)
     }
     /// Waits for a future, unless the call is to stop first.
     pub(crate) async fn unless<T>(&self, waiting: impl Future<Output = T>) -> Result<T, ToolError> {
@@ -62,7 +62,7 @@ const STOP_GRACE: Duration = Duration::from_secs(1);
 /// Resolves a moment after a call was stopped; every clone at the same time.
 pub(crate) type StopDeadline<'a> = Shared<BoxFuture<'a, ()>>;
 
-impl StopSignal<'_> {
+impl StopSignal {
     /// The time after which no hook is waited for.
     pub(crate) fn deadline(&self) -> StopDeadline<'_> {
         let deadline = async {

@@ -24,7 +24,7 @@ use crate::journal::{CallSpills, FinalChanges};
 use crate::stages::guard::CallSignature;
 use crate::stages::rewrite::RewriteState;
 use crate::stages::taint::{SessionTaint, TaintFacts, secret_in};
-use crate::{Session, ToolEntry};
+use crate::{CallLimits, Session, ToolEntry};
 
 /// Everything that history and hooks need of a call, as far as it has come.
 #[derive(Debug, Clone)]
@@ -95,6 +95,10 @@ impl Trail {
         }
     }
 
+    /// How long the call has taken so far.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
     /// The id of the call in history.
     pub(crate) fn record_id(&self) -> Uuid {
         self.record
@@ -102,9 +106,10 @@ impl Trail {
     pub(crate) fn call(&self) -> &Arc<CallInfo> {
         &self.call
     }
-    /// The bound that the tool declares for its own output; 0 if it declares none or is not known.
-    pub(crate) fn own_output_limit(&self) -> usize {
-        self.entry.as_ref().map_or(0, |entry| entry.definition().max_output)
+    /// The limit of its output: the one that is set for the tool, or else that of all calls and what the tool declares.
+    pub(crate) fn output_limit(&self, limits: &CallLimits) -> usize {
+        let Some(entry) = &self.entry else { return limits.output_of(0) };
+        entry.output_bytes().unwrap_or_else(|| limits.output_of(entry.definition().max_output))
     }
     /// Whether the plan changes something.
     pub(crate) fn changes_something(&self) -> bool {

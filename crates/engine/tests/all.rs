@@ -41,6 +41,8 @@ mod hooks_command;
 mod host_permissions;
 #[path = "suite/inputs.rs"]
 mod inputs;
+#[path = "suite/isolation.rs"]
+mod isolation;
 #[path = "suite/loops_and_taint.rs"]
 mod loops_and_taint;
 #[path = "suite/registry.rs"]

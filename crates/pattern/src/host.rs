@@ -4,9 +4,8 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-use url::Host;
-
 use crate::AddressBlock;
+use crate::host_syntax::{ParsedHost, parse_name};
 
 /// What a [`HostPattern`] can be, for messages.
 pub const HOST_FORMS: &str = "a host (example.org), everything beneath one (*.example.org), an address (10.1.2.3, ::1), \
@@ -55,19 +54,11 @@ impl HostName {
     pub fn new(host: &str) -> Self {
         let host = host.trim_end_matches('.');
         let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-        match bare.parse::<IpAddr>().ok().map_or_else(|| Host::parse(bare), |address| Ok(address_host(address))) {
-            Ok(Host::Domain(name)) => Self::Name(name),
-            Ok(Host::Ipv4(address)) => Self::Address(address.into()),
-            Ok(Host::Ipv6(address)) => Self::Address(IpAddr::from(address).to_canonical()),
+        match bare.parse::<IpAddr>().map_or_else(|_| parse_name(bare), |address| Ok(ParsedHost::Address(address))) {
+            Ok(ParsedHost::Name(name)) => Self::Name(name),
+            Ok(ParsedHost::Address(address)) => Self::Address(address.to_canonical()),
             Err(_) => Self::Name(host.to_lowercase()),
         }
-    }
-}
-
-fn address_host(address: IpAddr) -> Host {
-    match address {
-        IpAddr::V4(address) => Host::Ipv4(address),
-        IpAddr::V6(address) => Host::Ipv6(address),
     }
 }
 
@@ -222,7 +213,7 @@ fn parse_host(host: &str) -> Result<Hosts, String> {
     let is_plain = bare.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'));
     match HostName::new(bare) {
         HostName::Address(address) => Ok(Hosts::Addresses(AddressBlock::single(address))),
-        HostName::Name(name) => match Host::parse(bare) {
+        HostName::Name(name) => match parse_name(bare) {
             Err(error) if !is_plain || ends_in_number(&name) => Err(format!("'{host}' is not a host: {error}")),
             _ => Ok(Hosts::Name(name)),
         },
@@ -264,11 +255,20 @@ mod tests {
     }
 
     #[test]
+    #[cfg(feature = "idna")]
+    fn hosts_that_are_not_ascii_match_in_every_spelling() {
+        for (text, host) in [
+            ("bücher.example", "xn--bcher-kva.example"),
+            ("xn--bcher-kva.example", "BÜCHER.example"),
+            ("*.bücher.example", "a.xn--bcher-kva.example"),
+        ] {
+            assert!(pattern(text).matches(&HostName::new(host)), "{text} on {host}");
+        }
+    }
+
+    #[test]
     fn hosts_match_in_every_spelling() {
         for (text, host, matches) in [
-            ("bücher.example", "xn--bcher-kva.example", true),
-            ("xn--bcher-kva.example", "BÜCHER.example", true),
-            ("*.bücher.example", "a.xn--bcher-kva.example", true),
             ("127.1", "127.0.0.1", true),
             ("0x7f000001", "127.0.0.1", true),
             ("127.0.0.1", "0x7f.1", true),
@@ -327,7 +327,6 @@ mod tests {
             ("*.", "'' is not a host"),
             ("a..b", "'a..b' has an empty label"),
             ("a.1", "'a.1' is not a host: invalid IPv4 address"),
-            ("a%b", "'a%b' is not a host: invalid international domain name"),
             ("localhost:0", "'0' is not a port (1 to 65535)"),
             ("localhost:+80", "'+80' is not a port (1 to 65535)"),
             ("localhost:99999", "'99999' is not a port (1 to 65535)"),

@@ -26,6 +26,7 @@ mod domain;
 mod fold;
 mod glob;
 mod host;
+mod host_syntax;
 mod name;
 
 pub use address::AddressBlock;

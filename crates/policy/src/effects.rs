@@ -146,8 +146,14 @@ impl PlanCase<'_> {
 
     /// What an effect needs; advice that is tried may have lifted what refuses it.
     fn need(&self, effect: &Effect) -> Need {
-        let Some(lifted) = self.lifted else { return effect.need() };
-        lifted.need(effect, self.rules.all_on_effect(RuleKind::Deny, self.tool, effect).is_empty())
+        let need = match self.lifted {
+            Some(lifted) => lifted.need(effect, self.rules.all_on_effect(RuleKind::Deny, self.tool, effect).is_empty()),
+            None => effect.need(),
+        };
+        match (need, self.tool.definition.least_access) {
+            (Need::Access(needed), Some(least)) => Need::Access(needed.max(least)),
+            (need, _) => need,
+        }
     }
 
     /// Asks about a sandboxed program that could become one that a rule holds back; whether it did. Outside the sandbox what

@@ -28,31 +28,12 @@ use self::failure::AttemptFailure;
 use self::request::PreparedRequest;
 use self::response::AnswerBody;
 use crate::sse::EventReader;
-use crate::{Adapter, Delta, ModelReply, ModelTurn, ProviderError, ProviderErrorKind, Retry, StreamDecoder};
+use crate::{Adapter, Completion, Delta, ModelReply, ModelTurn, ProviderError, ProviderErrorKind, Retry, StreamDecoder};
 
 pub use self::endpoint::{Endpoint, Timeouts};
 pub use self::key::ApiKey;
 pub use self::options::Options;
 pub use self::proxies::Proxies;
-
-/// A complete answer of a model.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Completion {
-    /// The reply of the model.
-    pub reply: ModelReply,
-    /// Warnings for the user: tools left out, images not sent.
-    pub warnings: Vec<String>,
-    /// Number of retries.
-    pub retries: u32,
-}
-
-impl Completion {
-    /// A completion without warnings and retries.
-    pub fn new(reply: ModelReply) -> Self {
-        Self { reply, warnings: Vec::new(), retries: 0 }
-    }
-}
 
 /// HTTP client for providers. Clones share their connections.
 #[derive(Debug, Clone)]

@@ -2,6 +2,8 @@
 
 mod flat;
 
+use haft_contract::{Content, ToolResult};
+use haft_text::base64;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -110,6 +112,17 @@ impl Block {
     /// Plain text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into(), opaque: None }
+    }
+    /// The result of a call, as the model gets it. The name is the one that the call used.
+    pub fn result(name: impl Into<String>, result: &ToolResult) -> Self {
+        let mut content = vec![ResultPart::Text { text: result.to_json() }];
+        if let Ok(output) = &result.outcome {
+            content.extend(output.content.iter().filter_map(|content| match content {
+                Content::Image { mime, data } => Some(ResultPart::Image { mime: mime.clone(), data: base64::encode(data) }),
+                _ => None,
+            }));
+        }
+        Self::Result { id: result.call_id.clone(), name: name.into(), content, is_error: !result.is_success() }
     }
     /// The id, if it is a call.
     pub fn call_id(&self) -> Option<&str> {

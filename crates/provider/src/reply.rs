@@ -120,3 +120,22 @@ impl ModelReply {
         Self { blocks, stop, usage }
     }
 }
+
+/// A complete answer of a model.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Completion {
+    /// The reply of the model.
+    pub reply: ModelReply,
+    /// Warnings for the user: tools left out, images not sent.
+    pub warnings: Vec<String>,
+    /// Number of retries.
+    pub retries: u32,
+}
+
+impl Completion {
+    /// A completion without warnings and retries.
+    pub fn new(reply: ModelReply) -> Self {
+        Self { reply, warnings: Vec::new(), retries: 0 }
+    }
+}

@@ -1,17 +1,28 @@
 //! One file per backend.
 
+#[cfg(feature = "files")]
 mod blocking;
+#[cfg(feature = "files")]
 mod file_blobs;
+#[cfg(feature = "files")]
+#[cfg_attr(not(feature = "sqlite"), allow(dead_code, reason = "the database uses the rest"))]
 mod folder;
 mod in_memory;
+mod in_memory_blobs;
 mod in_memory_sessions;
+#[cfg(feature = "sqlite")]
 mod memory_index;
+#[cfg(feature = "sqlite")]
 mod sqlite;
 
+#[cfg(feature = "files")]
 pub use file_blobs::FileBlobs;
 pub use in_memory::InMemoryCallLog;
+pub use in_memory_blobs::InMemoryBlobs;
 pub use in_memory_sessions::InMemorySessionStore;
+#[cfg(feature = "sqlite")]
 pub use memory_index::{
     ChunkRow, FileStamp, KnownFile, MemoryDatabase, MissingVectors, NewChunk, NewFile, OpenedMemory, StoredVector, VectorRow, VectorTask,
 };
+#[cfg(feature = "sqlite")]
 pub use sqlite::{OpenedLog, SqliteAutomation, SqliteCallLog, SqliteChannels, SqliteJobs, SqliteOptions, SqliteSessionStore, StorePruner};

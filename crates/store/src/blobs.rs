@@ -21,7 +21,7 @@ pub trait BlobWriter: Send {
 
 /// Stores blobs under unpredictable names, private to the user.
 ///
-/// [`FileBlobs`](crate::FileBlobs) is the one implementor today; a store on PostgreSQL keeps blobs in a table or a bucket.
+/// `FileBlobs` keeps them in files, [`InMemoryBlobs`](crate::InMemoryBlobs) in memory.
 pub trait Blobs: Send + Sync {
     /// The folder of the spills, which `read_file` may read.
     fn spill_folder(&self) -> &Path;

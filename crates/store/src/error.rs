@@ -1,13 +1,20 @@
 //! What can go wrong with the store, each with what to do about it.
 
+#[cfg(feature = "sqlite")]
+mod database;
+mod fault;
+
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+#[cfg(feature = "files")]
+use std::path::Path;
+use std::path::PathBuf;
 use std::time::SystemTime;
 
-use rusqlite::{ErrorCode, ffi};
-use rustix::fs::{Access, StatVfsMountFlags};
-
 use crate::SessionOwner;
+
+#[cfg(feature = "sqlite")]
+pub(crate) use self::database::moved;
+pub use self::fault::DatabaseFault;
 
 /// An error of the store.
 #[derive(Debug, thiserror::Error)]
@@ -38,7 +45,7 @@ pub enum StoreError {
         /// Which file.
         path: PathBuf,
         /// What the database said.
-        source: rusqlite::Error,
+        source: DatabaseFault,
     },
     /// A file or folder is not private to this user, so nothing is stored there.
     #[error("{path} cannot hold private data: {problem}")]
@@ -67,7 +74,10 @@ pub enum StoreError {
     },
     /// The database said no.
     #[error("the database could not be used: {0}")]
-    Database(#[from] rusqlite::Error),
+    Database(#[source] DatabaseFault),
+    /// This store does not do that.
+    #[error("{0}")]
+    Unsupported(&'static str),
     /// More is waiting to be written than may be held in memory.
     #[error(
         "the call was not recorded: too many records wait for the database {path}; check that its disk has space and no process locks it"
@@ -161,10 +171,12 @@ fn remedy(source: &io::Error) -> &'static str {
 }
 
 impl StoreError {
+    #[cfg(feature = "files")]
     pub(crate) fn io(path: &Path, source: impl Into<io::Error>) -> Self {
         Self::Io { path: path.to_owned(), source: source.into() }
     }
 
+    #[cfg(feature = "files")]
     pub(crate) fn untrusted(path: &Path, problem: impl Into<String>) -> Self {
         Self::Untrusted { path: path.to_owned(), problem: problem.into() }
     }
@@ -185,53 +197,4 @@ impl StoreError {
         let SessionOwner { pid, host, since } = owner;
         Self::Busy { session: session.to_owned(), pid, host, since }
     }
-
-    /// Classifies a database error: some have a remedy of their own.
-    pub(crate) fn database(path: &Path, source: rusqlite::Error) -> Self {
-        let path = path.to_owned();
-        match source.sqlite_error_code() {
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked { path },
-            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => Self::Damaged { path, source },
-            _ if is_moved(&source) => Self::Vanished { path },
-            Some(
-                ErrorCode::DiskFull
-                | ErrorCode::ReadOnly
-                | ErrorCode::CannotOpen
-                | ErrorCode::PermissionDenied
-                | ErrorCode::SystemIoFailure,
-            ) => {
-                let (kind, cause) = disk_state(&path);
-                let source = io::Error::new(kind, format!("{cause} ({source})"));
-                Self::Io { path, source }
-            }
-            _ => Self::Database(source),
-        }
-    }
-}
-
-/// Less free space than this is none: a database needs a few pages.
-const MIN_FREE_BYTES: u64 = 64 << 10;
-
-/// Why a file of the database cannot be used: its own errors hardly say.
-fn disk_state(path: &Path) -> (ErrorKind, &'static str) {
-    let folder = path.parent().unwrap_or(path);
-    let disk = rustix::fs::statvfs(folder);
-    match disk {
-        Err(_) => (ErrorKind::NotFound, "its folder cannot be found"),
-        Ok(disk) if disk.f_flag.contains(StatVfsMountFlags::RDONLY) => (ErrorKind::ReadOnlyFilesystem, "the disk is mounted read-only"),
-        Ok(disk) if disk.f_bavail.saturating_mul(disk.f_frsize) < MIN_FREE_BYTES => (ErrorKind::StorageFull, "the disk is full"),
-        Ok(_) if [folder, path].iter().any(|path| rustix::fs::access(*path, Access::WRITE_OK).is_err()) => {
-            (ErrorKind::PermissionDenied, "it may not be written")
-        }
-        Ok(_) => (ErrorKind::Other, "the disk reports an error"),
-    }
-}
-
-/// The failure of a database whose file is no longer the one that was opened.
-pub(crate) fn moved() -> rusqlite::Error {
-    rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_READONLY_DBMOVED), None)
-}
-
-fn is_moved(error: &rusqlite::Error) -> bool {
-    matches!(error, rusqlite::Error::SqliteFailure(failure, _) if failure.extended_code == ffi::SQLITE_READONLY_DBMOVED)
 }

@@ -13,17 +13,20 @@ mod session_store;
 mod short_id;
 
 pub use automation_store::{AutomationChange, AutomationStore, RunOwner};
+#[cfg(feature = "files")]
+pub use backend::FileBlobs;
+#[cfg(feature = "sqlite")]
 pub use backend::{
-    ChunkRow, FileBlobs, FileStamp, InMemoryCallLog, InMemorySessionStore, KnownFile, MemoryDatabase, MissingVectors, NewChunk, NewFile,
-    OpenedLog, OpenedMemory, SqliteAutomation, SqliteCallLog, SqliteChannels, SqliteJobs, SqliteOptions, SqliteSessionStore, StorePruner,
-    StoredVector, VectorRow, VectorTask,
+    ChunkRow, FileStamp, KnownFile, MemoryDatabase, MissingVectors, NewChunk, NewFile, OpenedLog, OpenedMemory, SqliteAutomation,
+    SqliteCallLog, SqliteChannels, SqliteJobs, SqliteOptions, SqliteSessionStore, StorePruner, StoredVector, VectorRow, VectorTask,
 };
+pub use backend::{InMemoryBlobs, InMemoryCallLog, InMemorySessionStore};
 pub use blobs::{BlobId, BlobWriter, Blobs};
 pub use call_log::{CallFilter, CallLog, CallRecord, CallStatus, PreImageRecord};
 pub use channel_store::{
     ChannelStore, ConversationRecord, GuessAnswer, INTENT_AGE, IntentAnswer, OutgoingRecord, PairedSender, SendIntent,
 };
-pub use error::StoreError;
+pub use error::{DatabaseFault, StoreError};
 pub use session_store::{
     MessageRecord, NewMessage, NewSession, ReplacedMessage, SessionClaim, SessionFilter, SessionOverview, SessionOwner, SessionRecord,
     SessionStore, StoreRevision, StoredTaint, TodoVersion, UsageRecord, UsageSum, new_uuid,

@@ -12,6 +12,7 @@ pub mod paths;
 pub mod percent;
 pub mod plain;
 pub mod secrets;
+pub mod sha256;
 #[cfg(feature = "suggest")]
 pub mod suggest;
 pub mod truncate;

@@ -1,6 +1,7 @@
 //! `haft tools`: lists the tools, and which ones the agent is offered.
 
 mod cost;
+mod in_protocol;
 
 use std::sync::Arc;
 
@@ -36,6 +37,10 @@ pub(crate) fn show(wire: &Wire, request: &ToolsArgs, output: &Output) -> Result<
         dialect: session.dialect(),
         entry,
     };
+    let provider = request.who.provider.as_deref().filter(|_| output.json && !request.cost && request.name.is_none());
+    if let Some(model) = provider.and_then(|provider| in_protocol::model(wire, provider)) {
+        return in_protocol::show(&wire.registry.entries().into_iter().map(listed).collect::<Vec<_>>(), &model, output);
+    }
     match &request.name {
         Some(name) => one(&listed(find(wire, name)?), output),
         None if request.cost => cost::show(&wire.registry.entries().into_iter().map(listed).collect::<Vec<_>>(), output),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use haft_channels::{ChannelPorts, ChannelService, ChannelSettings, Secret, StoreOpener};
 use haft_config::{ConfigValue, Provenance};
+use haft_contract::ToolSource;
 use haft_contract::ports::{ChannelKind, MessageChannels, Notifier};
 use haft_host::{LocalFiles, LocalNotifier};
 use haft_jobs::LocalProcesses;
@@ -47,7 +48,7 @@ impl Wire {
             reports.iter().filter_map(|report| Some(format!("{}: {}", report.name, report.fault.as_ref()?))).collect();
         let fault = (!faults.is_empty()).then(|| faults.join("; "));
         let tool = haft_builtin::message_for(self.channels().offers(), fault);
-        self.registry.replace(tool).map_err(|error| Failure::failed("execution_error", error.to_string()))
+        self.registry.replace(tool, ToolSource::BuiltIn).map(drop).map_err(|error| Failure::failed("execution_error", error.to_string()))
     }
 
     fn channel_ports(&self) -> ChannelPorts {

@@ -2,7 +2,6 @@
 
 mod embeddings;
 mod key;
-mod known;
 mod limits;
 mod list;
 mod local;
@@ -14,10 +13,10 @@ use std::sync::Arc;
 use haft_agent::{DemoModel, HttpProvider, Provider};
 use haft_contract::ThinkingLevel;
 use haft_provider::Model;
+use haft_provider::known::KNOWN;
 
 pub(crate) use self::embeddings::ProviderEmbedder;
 pub(crate) use self::key::KeySource;
-use self::known::KNOWN;
 use self::limits::model;
 pub(crate) use self::list::{ListedModel, ModelStatus, list, names_without_asking};
 pub(super) use self::local::LOCAL_VARIABLE;

@@ -97,6 +97,10 @@ pub enum ApprovalAnswer {
 pub trait Approver: Send + Sync {
     /// Asks. The engine gives up after its own time limit, and then the answer counts for nothing.
     fn ask(&self, request: ApprovalRequest) -> BoxFuture<'_, ApprovalAnswer>;
+    /// Whether someone can answer now; while it is `false`, calls that need approval are refused at once.
+    fn can_ask(&self) -> bool {
+        true
+    }
     /// Whether the engine asks one question after the other. A web page can show several at once, a terminal cannot.
     fn one_at_a_time(&self) -> bool {
         true

@@ -30,6 +30,17 @@ pub trait PermissionHost: Send + Sync {
     fn state(&self, permission: &str) -> PermissionState;
     /// Shows the platform's dialog for one permission.
     fn request<'a>(&'a self, permission: &'a str) -> BoxFuture<'a, PermissionAnswer>;
+    /// Shows the platform's dialog for several permissions of one call; answers in the same order. By default one dialog follows the
+    /// other.
+    fn request_all<'a>(&'a self, permissions: &'a [String]) -> BoxFuture<'a, Vec<PermissionAnswer>> {
+        Box::pin(async move {
+            let mut answers = Vec::with_capacity(permissions.len());
+            for permission in permissions {
+                answers.push(self.request(permission).await);
+            }
+            answers
+        })
+    }
     /// Where the user can enable a permission that was denied permanently.
     fn settings_hint(&self, permission: &str) -> String {
         format!("Enable '{permission}' in the system settings, then try again.")

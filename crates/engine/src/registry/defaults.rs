@@ -3,6 +3,8 @@
 use haft_contract::schema::{SchemaFault, type_name};
 use serde_json::Value;
 
+use crate::validator::Validator;
+
 /// Keywords that the plain check below knows, or that constrain nothing. Other schemas are left to the validator, which takes longer.
 const PLAIN: &[&str] = &["type", "enum", "default", "description", "minimum", "maximum", "properties", "items", "examples"];
 
@@ -38,7 +40,7 @@ fn allows(schema: &Value, value: &Value) -> bool {
         return allows_plain(schema, value);
     }
     // A schema that cannot be compiled is refused when the tool is first called, with the reason.
-    jsonschema::validator_for(schema).map_or(true, |validator| validator.is_valid(value))
+    Validator::compile(schema).map_or(true, |validator| validator.is_valid(value))
 }
 
 fn allows_plain(schema: &Value, value: &Value) -> bool {

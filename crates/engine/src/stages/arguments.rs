@@ -2,15 +2,13 @@
 //! schema.
 
 use haft_contract::{Arguments, ToolError, schema};
-use haft_text::truncate::ellipsize;
-use jsonschema::Validator;
-use jsonschema::error::ValidationErrorKind;
 use serde_json::{Map, Value};
 
 use super::json;
 use super::parameters::ReadingReport;
 use crate::ToolEntry;
 use crate::forms::CompiledForm;
+use crate::validator::Validator;
 
 /// Arguments that the schema has accepted, with warnings.
 #[derive(Debug, PartialEq)]
@@ -105,44 +103,11 @@ fn validate(entry: &ToolEntry, validator: Result<&Validator, &str>, value: &Valu
     if validator.is_valid(value) {
         return Ok(());
     }
-    let first = validator.iter_errors(value).next();
-    let message = first.map_or_else(|| "The arguments do not fit the schema.".to_owned(), |error| describe(&error));
+    let first = validator.faults(value, 1).pop();
+    let message = first.unwrap_or_else(|| "The arguments do not fit the schema.".to_owned());
     Err(ToolError::validation(format!("{message} {signature}")))
 }
 
-/// What is wrong with a value, with its path.
-pub(crate) fn describe(error: &jsonschema::ValidationError<'_>) -> String {
-    let path = error.instance_path().to_string();
-    let name = path.trim_start_matches('/').replace('/', ".");
-    let got = error.instance();
-    match error.kind() {
-        ValidationErrorKind::Type { .. } => {
-            let text = error.to_string();
-            let expected = text.rsplit('"').nth(1).unwrap_or("another type").to_owned();
-            format!("Parameter '{name}' expected type '{expected}' but got {}: {}.", schema::type_name(got), excerpt(got))
-        }
-        ValidationErrorKind::Enum { options } => {
-            let options: Vec<String> = options
-                .as_array()
-                .into_iter()
-                .flatten()
-                .map(|option| option.as_str().map_or_else(|| option.to_string(), str::to_owned))
-                .collect();
-            format!("Parameter '{name}' must be one of: {} (got {}).", options.join(", "), excerpt(got))
-        }
-        ValidationErrorKind::Required { property } => {
-            let property = property.as_str().unwrap_or_default();
-            let full = if name.is_empty() { property.to_owned() } else { format!("{name}.{property}") };
-            missing(&full)
-        }
-        _ => format!("Parameter '{name}' is wrong: {}.", ellipsize(&error.to_string(), 300)),
-    }
-}
-
-pub(super) fn missing(name: &str) -> String {
+pub(crate) fn missing(name: &str) -> String {
     format!("Missing required parameter: '{name}'.")
-}
-
-fn excerpt(value: &Value) -> String {
-    ellipsize(&value.to_string(), 80).into_owned()
 }

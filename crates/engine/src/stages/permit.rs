@@ -38,7 +38,7 @@ pub(crate) struct PermitRequest<'a> {
     pub(crate) entry: &'a ToolEntry,
     pub(crate) facts: CallFacts<'a>,
     pub(crate) session: &'a Session,
-    pub(crate) stop: &'a StopSignal<'a>,
+    pub(crate) stop: &'a StopSignal,
     pub(crate) past: PastCalls<'a>,
 }
 
@@ -100,7 +100,7 @@ pub(crate) async fn permit(
     edit_fault: Option<String>,
 ) -> Result<Permission, ToolError> {
     let plan = prepared.plan();
-    let approver = request.session.approver();
+    let approver = request.session.approver().filter(|approver| approver.can_ask());
     let offered = decision.clone();
     let asking = approver.map(|approver| ApprovalStep { approver: &**approver, request, plan, offered, subject: None, edit_fault });
     *decision = decide(request.policy, std::mem::take(decision), request.entry, plan, request.facts.taint, request.session);

@@ -2,11 +2,12 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use haft_contract::{Access, PlanContext, Prepared, ToolError, ToolSource, ports::Host};
 use serde_json::Value;
 
-use super::run::{on_worker, panic_error, panicked};
+use super::run::{RunTime, on_worker, panic_error};
 use crate::stop::StopSignal;
 use crate::workers::Workers;
 use crate::{Session, ToolEntry};
@@ -17,15 +18,14 @@ pub(crate) async fn plan(
     entry: &Arc<ToolEntry>,
     arguments: Value,
     session: &Session,
-    stop: &StopSignal<'_>,
+    stop: &StopSignal,
 ) -> Result<Prepared, ToolError> {
     if *entry.source() == ToolSource::BuiltIn {
         return prepare(entry, arguments, &**session.host(), &PlanCaller::of(session));
     }
-    let timeout = entry.definition().timeout;
+    let time = RunTime { timeout: entry.definition().timeout, grace: Duration::ZERO };
     let (entry, host, caller) = (Arc::clone(entry), Arc::clone(session.host()), PlanCaller::of(session));
-    let outcome = on_worker(workers, async move { prepare(&entry, arguments, &*host, &caller) }, timeout, stop).await?;
-    outcome.unwrap_or_else(|error| Err(panicked(error)))
+    on_worker(workers, async move { prepare(&entry, arguments, &*host, &caller) }, time, stop).await?
 }
 
 /// What a plan depends on besides the arguments.
@@ -38,7 +38,11 @@ struct PlanCaller {
 
 impl PlanCaller {
     fn of(session: &Session) -> Self {
-        Self { session: Arc::clone(session.id()), access: session.caller().access, is_unattended: session.approver().is_none() }
+        Self {
+            session: Arc::clone(session.id()),
+            access: session.caller().access,
+            is_unattended: !session.approver().is_some_and(|approver| approver.can_ask()),
+        }
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct RewriteContext<'a> {
     pub(crate) entry: &'a Arc<ToolEntry>,
     pub(crate) call: &'a CallInfo,
     pub(crate) session: &'a Session,
-    pub(crate) stop: &'a StopSignal<'a>,
+    pub(crate) stop: &'a StopSignal,
 }
 
 /// A call while hooks rewrite it.

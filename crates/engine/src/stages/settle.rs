@@ -26,11 +26,11 @@ pub(crate) struct SettleContext<'a> {
     pub(crate) log: &'a dyn CallLog,
     pub(crate) events: Option<&'a dyn EventSink>,
     pub(crate) limits: &'a CallLimits,
-    pub(crate) stop: &'a StopSignal<'a>,
+    pub(crate) stop: &'a StopSignal,
 }
 
 /// Turns an outcome into the call's one result, records it, and tells hooks and watchers.
-pub(crate) async fn settle(
+pub(crate) fn settle(
     engine: SettleContext<'_>,
     mut trail: Trail,
     mut outcome: Result<ToolOutput, ToolError>,

@@ -211,3 +211,71 @@ async fn a_call_can_be_cancelled_while_a_dialog_is_open() {
     let (result, ()) = tokio::join!(harness.call("locate", json!({})), stop);
     assert_eq!(failure(&result).0, ErrorKind::Cancelled);
 }
+
+/// A platform that shows one dialog for several permissions, and answers none of them until the time is up.
+struct Lists {
+    dialogs: Mutex<Vec<Vec<String>>>,
+    answers: bool,
+}
+
+impl PermissionHost for Lists {
+    fn state(&self, _: &str) -> PermissionState {
+        PermissionState::Missing
+    }
+    fn request<'a>(&'a self, _: &'a str) -> BoxFuture<'a, PermissionAnswer> {
+        Box::pin(std::future::pending())
+    }
+    fn request_all<'a>(&'a self, permissions: &'a [String]) -> BoxFuture<'a, Vec<PermissionAnswer>> {
+        self.dialogs.lock().unwrap().push(permissions.to_vec());
+        let answers =
+            permissions.iter().map(|name| if name == "READ_CONTACTS" { PermissionAnswer::Granted } else { PermissionAnswer::Denied });
+        let answers: Vec<_> = answers.collect();
+        let is_answered = self.answers;
+        Box::pin(async move { if is_answered { answers } else { std::future::pending().await } })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn permissions_of_one_call_are_asked_for_in_one_dialog_with_a_time_limit() {
+    for (answers, expected, reasons) in [
+        (
+            true,
+            "Required permissions were denied: WRITE_CONTACTS. Permission 'WRITE_CONTACTS' was denied by the user.",
+            json!({"permissions": {"WRITE_CONTACTS": "denied"}}),
+        ),
+        (
+            false,
+            "Required permissions were denied: READ_CONTACTS, WRITE_CONTACTS. Nobody answered the dialog for 'READ_CONTACTS' within 30 s. \
+             Nobody answered the dialog for 'WRITE_CONTACTS' within 30 s.",
+            json!({"permissions": {"READ_CONTACTS": "no_answer", "WRITE_CONTACTS": "no_answer"}}),
+        ),
+    ] {
+        let platform = Arc::new(Lists { dialogs: Mutex::default(), answers });
+        let broker = PermissionBroker::new();
+        broker.set_time_limit(std::time::Duration::from_secs(30));
+        broker.bind(Arc::clone(&platform) as _);
+        let error = broker.ensure(&["READ_CONTACTS".into(), "WRITE_CONTACTS".into()]).await.unwrap_err();
+        assert_eq!((error.message(), error.details()), (expected, Some(&reasons)));
+        assert_eq!(*platform.dialogs.lock().unwrap(), [["READ_CONTACTS", "WRITE_CONTACTS"]]);
+    }
+}
+
+#[tokio::test]
+async fn every_refusal_of_a_permission_has_its_reason() {
+    let reason = |broker: PermissionBroker| async move {
+        let error = broker.ensure(&["CAMERA".into()]).await.unwrap_err();
+        error.details().unwrap()["permissions"]["CAMERA"].as_str().unwrap().to_owned()
+    };
+    let bound = |host: CallbackPermissions| {
+        let broker = PermissionBroker::new();
+        broker.bind(Arc::new(host));
+        broker
+    };
+    let answers = |answer| CallbackPermissions::new(|_| PermissionState::Missing, move |_| Box::pin(async move { answer }));
+    assert_eq!(reason(PermissionBroker::new()).await, "unbound");
+    assert_eq!(reason(bound(answers(PermissionAnswer::Denied))).await, "denied");
+    assert_eq!(reason(bound(answers(PermissionAnswer::DeniedForGood))).await, "denied_for_good");
+    assert_eq!(reason(bound(answers(PermissionAnswer::Granted).can_ask(|| false))).await, "background");
+    let fails = CallbackPermissions::new(|_| PermissionState::Missing, |_| panic!("dialog bug"));
+    assert_eq!(reason(bound(fails)).await, "failed");
+}

@@ -95,3 +95,51 @@ fn switching_off_is_remembered_also_for_tools_to_come() {
     registry.register(later.shared(), plugin()).unwrap();
     assert!(registry.is_disabled("LATER"), "an alias that was switched off before its tool came");
 }
+
+#[test]
+fn aliases_are_names_too() {
+    let registry = Registry::new();
+    let aliased = |alias: &'static str| ScriptedTool::new("t").define(move |definition| definition.aliases.push(alias.into())).shared();
+    let long = "a".repeat(65);
+    for bad in ["", " ", "a b", "a\nb", "größe", "1a", "-a", "a/b", &*long] {
+        let alias: &'static str = bad.to_owned().leak();
+        assert_eq!(registry.register(aliased(alias), plugin()), Err(RegisterError::BadName { name: bad.into() }), "{bad:?}");
+    }
+    assert!(registry.names().is_empty());
+    for (number, good) in ["WebFetch", "my-tool", "my.tool", "x1"].into_iter().enumerate() {
+        let tool = ScriptedTool::new(format!("t{number}")).define(|definition| definition.aliases.push(good.into()));
+        registry.register(tool.shared(), plugin()).unwrap();
+        assert_eq!(registry.get(good).unwrap().name(), format!("t{number}"));
+    }
+}
+
+#[test]
+fn replacing_tool_takes_the_place_of_every_tool_whose_name_it_has() {
+    let registry = registry(&["exec", "read_file", "noop"]);
+    let tool = ScriptedTool::new("bash").define(|definition| definition.aliases = vec!["exec".into(), "noop".into()]);
+    assert_eq!(registry.replace(tool.shared(), plugin()), Ok(vec!["exec".into(), "noop".into()]));
+    assert_eq!(registry.names(), ["read_file", "bash"]);
+    for (name, owner) in [("exec", "bash"), ("noop", "bash"), ("read_file", "read_file")] {
+        assert_eq!(registry.get(name).unwrap().name(), owner, "{name}");
+    }
+    let version = registry.version();
+    assert!(registry.replace(ScriptedTool::new("Bad Name").shared(), plugin()).is_err());
+    assert_eq!((registry.names().len(), registry.version()), (2, version), "a refused tool leaves no trace");
+    assert_eq!(registry.replace(ScriptedTool::new("fresh").shared(), plugin()), Ok(vec![]));
+}
+
+#[test]
+fn view_of_many_names_takes_no_longer_than_its_names() {
+    let names: Vec<String> = (0..4000).map(|number| format!("tool_{number}")).collect();
+    let all: Vec<&str> = names.iter().map(String::as_str).collect();
+    let registry = registry(&all);
+    let time = |count: usize| {
+        let asked: Vec<&str> = all[..count].iter().chain(&all[..count]).copied().collect();
+        let started = std::time::Instant::now();
+        assert_eq!(registry.view(asked.iter().copied()).len(), count);
+        started.elapsed()
+    };
+    let (few, many) = ((0..5).map(|_| time(400)).min().unwrap(), (0..5).map(|_| time(4000)).min().unwrap());
+    // Ten times as many names; a search through all known ones for each would take a hundred times as long.
+    assert!(many < few * 40, "{few:?} for 400 names, {many:?} for 4000");
+}

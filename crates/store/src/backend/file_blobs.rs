@@ -16,6 +16,7 @@ use std::time::{Duration, SystemTime};
 use haft_contract::BoxFuture;
 use uuid::{NoContext, Timestamp, Uuid};
 
+#[cfg(feature = "sqlite")]
 pub(super) use self::file_writer::UNFINISHED;
 use self::file_writer::{FileWriter, Temporary};
 use super::blocking::blocking;

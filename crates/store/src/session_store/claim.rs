@@ -16,9 +16,19 @@ pub struct SessionOwner {
 impl SessionOwner {
     /// This process, from now on.
     pub fn this_process() -> Self {
-        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        Self { pid: std::process::id(), host, since: SystemTime::now() }
+        Self { pid: std::process::id(), host: machine_name(), since: SystemTime::now() }
     }
+}
+
+#[cfg(feature = "files")]
+fn machine_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// Without files, claims are known to this process alone.
+#[cfg(not(feature = "files"))]
+fn machine_name() -> String {
+    "localhost".to_owned()
 }
 
 /// An exclusive claim of a session; dropping it releases the session.
@@ -39,6 +49,7 @@ impl SessionClaim {
     }
 
     /// For a claim that was refused: there is nothing to release.
+    #[cfg(feature = "sqlite")]
     pub(crate) fn forget(mut self) {
         self.release = None;
     }

@@ -2,8 +2,8 @@
 
 use haft_provider::Model;
 
+use super::Settings;
 use super::setup::{ProviderSetup, count_at, text_at};
-use super::{Settings, known};
 
 /// Without a known limit, an answer takes at most a quarter of the context window.
 const ANSWER_PART: u64 = 4;
@@ -11,7 +11,7 @@ const ANSWER_PART: u64 = 4;
 /// A model of a provider.
 pub(super) fn model(settings: &Settings, setup: &ProviderSetup, name: &str) -> Model {
     let mut model = Model::new(setup.name.as_str(), setup.protocol, name);
-    if let Some((window, output)) = known::limits(name) {
+    if let Some((window, output)) = haft_provider::known::limits(name) {
         (model.context_window, model.max_output) = (window, output);
     }
     apply(settings, &mut model);

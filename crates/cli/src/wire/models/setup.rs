@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use haft_config::Provenance;
+use haft_provider::known::{self, KNOWN};
 use haft_provider::{Endpoint, ModelClient, Options, Protocol};
 
 use super::key::KeySource;
-use super::known::{KNOWN, known};
 use super::{Settings, local, variable};
 use crate::failure::Failure;
 
@@ -24,7 +24,7 @@ impl ProviderSetup {
     /// The provider of this name.
     pub(super) fn new(settings: &Settings, name: &str) -> Result<Self, Failure> {
         let table = ProviderTable { settings: &settings.provenance, name };
-        let (known, server) = (known(name), local::server(name));
+        let (known, server) = (known::provider(name), local::server(name));
         let own = own_providers(&settings.provenance);
         if known.is_none() && server.is_none() && !own.iter().any(|own| own == name) {
             return Err(unknown(name, &own));

@@ -36,7 +36,7 @@ pub(super) enum SessionChange {
 pub(super) fn apply(connection: &Connection, change: &SessionChange, owners: &Owners) -> rusqlite::Result<ChangeAnswer> {
     connection.prepare_cached("SAVEPOINT change")?.execute([])?;
     let answer = match make(connection, change, owners) {
-        Err(StoreError::Database(error)) if !is_own(&error) => return Err(error),
+        Err(StoreError::Database(fault)) if !is_own(&fault.error) => return Err(fault.error),
         answer => answer,
     };
     if answer.is_err() {

@@ -94,7 +94,7 @@ fn apply(connection: &Connection, change: &StoreChange, owners: &Owners) -> rusq
     match (result, change) {
         (Ok(true), _) => Ok(Ok(0)),
         (Err(error), _) if !is_own(&error) => Err(error),
-        (Err(error), StoreChange::Record(_)) => Ok(Err(StoreError::Database(error))),
+        (Err(error), StoreChange::Record(_)) => Ok(Err(error.into())),
         // The only rule a pre-image can break is that its call must be there.
         (_, StoreChange::Image(image)) => Ok(Err(StoreError::no_call(&image.record))),
         (_, StoreChange::Images(images)) => Ok(images.first().map_or(Ok(0), |image| Err(StoreError::no_call(&image.record)))),

@@ -1,19 +1,25 @@
-//! Built-in providers and model limits.
+//! Known providers and the limits of their models.
 
-use haft_provider::Protocol;
+use crate::Protocol;
 
-/// A built-in provider.
-pub(super) struct KnownProvider {
-    pub(super) name: &'static str,
-    pub(super) protocol: Protocol,
-    pub(super) base_url: &'static str,
+/// A provider that needs no configuration but its key.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct KnownProvider {
+    /// Its name.
+    pub name: &'static str,
+    /// Its protocol.
+    pub protocol: Protocol,
+    /// Where it answers.
+    pub base_url: &'static str,
     /// The environment variable of its key.
-    pub(super) key: &'static str,
+    pub key: &'static str,
     /// The default model.
-    pub(super) default_model: &'static str,
+    pub default_model: &'static str,
 }
 
-pub(super) const KNOWN: &[KnownProvider] = &[
+/// All of them.
+pub const KNOWN: &[KnownProvider] = &[
     KnownProvider {
         name: "anthropic",
         protocol: Protocol::Anthropic,
@@ -38,7 +44,7 @@ pub(super) const KNOWN: &[KnownProvider] = &[
 ];
 
 /// The provider of this name.
-pub(super) fn known(name: &str) -> Option<&'static KnownProvider> {
+pub fn provider(name: &str) -> Option<&'static KnownProvider> {
     KNOWN.iter().find(|known| known.name == name)
 }
 
@@ -59,7 +65,7 @@ const LIMITS: &[(&str, u64, u32)] = &[
 ];
 
 /// Context window and longest answer of a model. Gateways put the maker before the name.
-pub(super) fn limits(model: &str) -> Option<(u64, u32)> {
+pub fn limits(model: &str) -> Option<(u64, u32)> {
     let name = model.rsplit('/').next().unwrap_or(model);
     LIMITS.iter().find(|(prefix, ..)| name.starts_with(prefix)).map(|(_, window, output)| (*window, *output))
 }
