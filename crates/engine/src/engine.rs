@@ -571,10 +571,13 @@ impl Engine {
     }
 }
 
-/// Turns a panic of foreign code (a policy, an approver, a host) into the outcome of the call.
-async fn catch_panics<T>(stages: impl Future<Output = Result<T, ShortCircuit>>) -> Result<T, Result<ToolOutput, ToolError>> {
-    match AssertUnwindSafe(stages).catch_unwind().await {
+/// Turns a panic of foreign code (a policy, an approver, a host) into the outcome of the call. Not an `async fn`, which would hold the
+/// stages twice: each call is moved with the space that they take.
+fn catch_panics<T>(
+    stages: impl Future<Output = Result<T, ShortCircuit>>,
+) -> impl Future<Output = Result<T, Result<ToolOutput, ToolError>>> {
+    AssertUnwindSafe(stages).catch_unwind().map(|outcome| match outcome {
         Ok(outcome) => outcome.map_err(ShortCircuit::outcome),
         Err(payload) => Err(Err(panic_error(&*payload))),
-    }
+    })
 }

@@ -145,7 +145,7 @@ pub(super) fn apply(connection: &Connection, write: &AutomationWrite, owners: &O
         AutomationWrite::Commit { workspace, change, presence } => commit(connection, workspace, change, presence)?,
         AutomationWrite::Take { run, presence } => match take(connection, owners, run, presence) {
             Ok(taken) => taken,
-            Err(StoreError::Database(error)) => return Err(error),
+            Err(StoreError::Database(fault)) => return Err(fault.error),
             Err(_) => false,
         },
     };
