@@ -129,7 +129,7 @@ impl AgentBuilder {
     pub async fn build(mut self) -> Result<Agent, AgentError> {
         let provider = self.provider.take().ok_or(AgentError::NoProvider)?;
         self.open_state()?;
-        let stores = self.sessions.is_some() && self.ledger.is_none();
+        let is_kept = self.sessions.is_some() && self.ledger.is_none();
         let sessions = self.sessions.take().unwrap_or_else(|| Arc::new(InMemorySessionStore::default()));
         let log = self.log.take().unwrap_or_else(|| Arc::new(InMemoryCallLog::default()));
         let record = match &self.resume {
@@ -140,7 +140,7 @@ impl AgentBuilder {
         let (stored, resumed) = StoredSession::open(Arc::clone(&sessions), &*log, record).await?;
         let ledger: Arc<dyn Ledger> = match self.ledger.take() {
             Some(ledger) => ledger,
-            None if stores => Arc::new(stored),
+            None if is_kept => Arc::new(stored),
             None => Arc::new(NullLedger),
         };
         let events = Arc::new(EventStream::new(self.watcher.take()));

@@ -39,7 +39,7 @@ pub struct ToolboxBuilder {
     events: Option<Arc<dyn EventSink>>,
     progress: Option<Arc<dyn ProgressSink>>,
     limits: CallLimits,
-    loop_limits: Option<Option<LoopLimits>>,
+    loop_limits: Option<LoopLimits>,
     services: Services,
     log: Option<Arc<dyn CallLog>>,
     blobs: Option<Arc<dyn Blobs>>,
@@ -76,7 +76,7 @@ impl Default for ToolboxBuilder {
             events: None,
             progress: None,
             limits: CallLimits::default(),
-            loop_limits: None,
+            loop_limits: Some(LoopLimits::default()),
             services: Services::default(),
             log: None,
             blobs: None,
@@ -213,7 +213,7 @@ impl ToolboxBuilder {
     }
     /// When repeated calls are noted, blocked and stopped; `None` switches that off.
     pub fn loop_limits(mut self, limits: Option<LoopLimits>) -> Self {
-        self.loop_limits = Some(limits);
+        self.loop_limits = limits;
         self
     }
     /// What tools reach beyond the machine. A built-in tool is there if its service is.
@@ -316,10 +316,7 @@ impl ToolboxBuilder {
         if let Some(progress) = self.progress {
             session = session.progress(progress);
         }
-        if let Some(limits) = self.loop_limits {
-            session = session.loop_limits(limits);
-        }
-        session.build()
+        session.loop_limits(self.loop_limits).build()
     }
 
     /// The machine of the program, with the parts that were replaced.

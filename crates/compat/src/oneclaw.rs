@@ -135,7 +135,7 @@ impl ToolRegistry {
     }
     /// The descriptions of all tools, by name.
     pub fn list_tools(&self) -> Vec<ToolInfo> {
-        self.tools.values().map(|tool| tool.info()).collect()
+        self.tools.values().map(Tool::info).collect()
     }
     /// Runs a tool.
     pub fn execute(&self, name: &str, params: &HashMap<String, String>) -> Result<ToolResult> {
