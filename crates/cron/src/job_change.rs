@@ -12,7 +12,7 @@ use crate::schedule::parse_schedule;
 
 const TASK_CHARACTERS: usize = 8000;
 const NAME_CHARACTERS: usize = 100;
-const DEFAULT_TIMEOUT: Duration = Duration::from_mins(60);
+const DEFAULT_TIMEOUT: Duration = Duration::from_hours(1);
 const LONGEST_TIMEOUT: Duration = Duration::from_hours(24);
 
 /// Where a new job comes from.

@@ -12,7 +12,9 @@ pub(crate) struct BusyJobs(HashMap<String, (usize, usize)>);
 impl BusyJobs {
     pub(crate) fn new(open: &[(JobRun, RunOwner)]) -> Self {
         let mut busy = Self(HashMap::new());
-        open.iter().for_each(|(run, _)| busy.count(run));
+        for (run, _) in open {
+            busy.count(run);
+        }
         busy
     }
     pub(crate) fn count(&mut self, run: &JobRun) {
@@ -81,7 +83,7 @@ pub(crate) mod tests_support {
             session: None,
             agent: None,
             model: None,
-            timeout: Duration::from_mins(60),
+            timeout: Duration::from_hours(1),
             delivery: JobDelivery::default(),
             missed: MissedRuns::Once,
             overlap: OverlapRule::Skip,

@@ -9,11 +9,11 @@ use crate::occurrences::next_after;
 
 /// How long a job pauses at least after one, two, … failures.
 pub const BACK_OFF: [Duration; 5] =
-    [Duration::from_secs(30), Duration::from_mins(1), Duration::from_mins(5), Duration::from_mins(15), Duration::from_mins(60)];
+    [Duration::from_secs(30), Duration::from_mins(1), Duration::from_mins(5), Duration::from_mins(15), Duration::from_hours(1)];
 /// So many failures in a row turn a job off.
 pub const DISABLE_AFTER: u32 = 10;
 /// The user is told of failures of a job at most once in this time.
-pub const NOTICE_PAUSE: Duration = Duration::from_mins(60);
+pub const NOTICE_PAUSE: Duration = Duration::from_hours(1);
 /// How often a job that runs once is tried again.
 const ONCE_RETRIES: u32 = 3;
 const ERROR_CHARACTERS: usize = 300;

@@ -224,7 +224,9 @@ impl Scheduler {
     }
 
     pub(crate) fn tell(&self, notices: &[JobNotice]) {
-        notices.iter().for_each(|notice| (self.inner.parts.notices)(notice));
+        for notice in notices {
+            (self.inner.parts.notices)(notice);
+        }
     }
 
     pub(crate) fn now(&self) -> SystemTime {

@@ -96,7 +96,9 @@ async fn changed(jobs: &dyn Automation, what: &str, view: &JobView, output: &Out
         || {
             let mut page = TextBuilder::default();
             page.line(format_args!("{what} {} ({}): {}", display::escape_line(&view.job.name), view.job.id, view.words));
-            view.next_runs.iter().for_each(|at| page.line(format_args!("  {at}")));
+            for at in &view.next_runs {
+                page.line(format_args!("  {at}"));
+            }
             page.finish()
         },
     )

@@ -114,7 +114,7 @@ pub(super) fn list(tools: &[ListedTool], width: Option<usize>) -> String {
     let name_width = tools.iter().map(|tool| marked_name(tool).len()).max().unwrap_or(0);
     let wide = width.is_none_or(|width| width >= WIDE);
     let mut table = Table::new(&[("", ColumnFit::Keep), ("", ColumnFit::Drop(1)), ("", ColumnFit::Drop(2))]);
-    let description_width = width.map_or(usize::MAX, |width| if wide { width - 28 } else { width });
+    let description_width = width.map_or(usize::MAX, |width| if wide { width - 29 } else { width });
     for tool in tools {
         let definition = tool.definition();
         let check = if tool.is_offered() { "[x]" } else { "[ ]" };

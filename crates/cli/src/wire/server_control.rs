@@ -137,10 +137,10 @@ impl GatewayControl for ServedGateway {
         Box::pin(async move {
             let (own, text, _) = self.draft(patch, Some(&preview.hash))?;
             journal.keep(pre_image(&own, &text)?).await?;
-            let (path, after) = (own.path().to_owned(), text.clone());
+            let (file, after) = (own.path().to_owned(), text.clone());
             let written = tokio::task::spawn_blocking(move || own.replace(text).map(drop)).await;
             if let Err(error) = written.map_err(|error| ToolError::execution(format!("Saving was cut short: {error}.")))? {
-                journal.withdraw(&path, Some(&hash(&after)?)).await?;
+                journal.withdraw(&file, Some(&hash(&after)?)).await?;
                 return Err(unsaved(&error));
             }
             if let Some(reload) = self.control.reload.get() {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::gateway::{PageClient, Served};
 use super::harness::World;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Waits until a run of a job has ended, and its delivery.
 fn ended_runs(page: &PageClient, name: &str, count: usize) -> Vec<Value> {

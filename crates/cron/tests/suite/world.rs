@@ -134,6 +134,7 @@ impl World {
     }
 
     /// Lets a process of its own work in its own runtime, and kills it: its tasks end where they are.
+    #[expect(clippy::unused_self, reason = "a life is one of its world")]
     pub(crate) fn life<F: Future>(&self, process: Process, live: impl FnOnce(Arc<Process>) -> F) -> F::Output {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let output = runtime.block_on(live(Arc::new(process)));

@@ -11,14 +11,12 @@ const MOST_SHOWN: usize = 100;
 const NOT_SERVED: &str = "No server runs now, so nothing runs until the user starts `haft serve`.";
 
 pub(super) fn job(verb: &str, view: &JobView, is_served: bool) -> ToolOutput {
-    let mut text = format!("{verb} '{}' ({}): {}.", view.job.name, view.job.id, view.words);
-    match view.next_runs.as_slice() {
-        [] => text.push_str(" It is off, so it does not run."),
-        runs => text.push_str(&format!(" Next runs: {}.", runs.join("; "))),
-    }
-    if !is_served {
-        text.push_str(&format!(" {NOT_SERVED}"));
-    }
+    let runs = match view.next_runs.as_slice() {
+        [] => "It is off, so it does not run.".to_owned(),
+        runs => format!("Next runs: {}.", runs.join("; ")),
+    };
+    let server = if is_served { String::new() } else { format!(" {NOT_SERVED}") };
+    let text = format!("{verb} '{}' ({}): {}. {runs}{server}", view.job.name, view.job.id, view.words);
     ToolOutput::text(text).with_details(details(view))
 }
 
@@ -72,16 +70,14 @@ pub(super) fn runs(runs: &[JobRun]) -> ToolOutput {
 pub(super) fn status(status: &AutomationStatus, notices: &[JobNotice]) -> ToolOutput {
     let server = if status.is_running { "A server runs the jobs." } else { NOT_SERVED };
     let next = status.next.as_deref().map(|next| format!(" Next run: {next}.")).unwrap_or_default();
-    let mut text = format!(
-        "{server} {} on, {} off, {} running. Times are in {}.{next}",
+    let told: String = notices.iter().flat_map(|notice| ["\n- ", &notice.text]).collect();
+    let text = format!(
+        "{server} {} on, {} off, {} running. Times are in {}.{next}{told}",
         count(status.enabled, "job"),
         status.disabled,
         status.running,
         status.zone
     );
-    for notice in notices {
-        text.push_str(&format!("\n- {}", notice.text));
-    }
     let details = json!({
         "served": status.is_running, "enabled": status.enabled, "disabled": status.disabled, "running": status.running,
         "next": status.next, "zone": status.zone, "notices": notices.iter().map(|notice| &notice.text).collect::<Vec<_>>(),

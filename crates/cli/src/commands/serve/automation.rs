@@ -1,6 +1,6 @@
 //! Runs scheduled jobs in the server: as turns of its sessions, with their results announced there, by notice, or posted.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use haft_agent::{EndReason, LedgerEntry, TurnEnd};
@@ -59,7 +59,7 @@ impl ServedJobs {
             changed: Arc::clone(&changed),
             notices: Arc::new(move |notice: &JobNotice| show_notice(notice, &pages, &desktop)),
         });
-        follow_changes(wire::signal_file(data_folder), changed, sessions.clone(), stop.clone());
+        follow_changes(&wire::signal_file(data_folder), changed, sessions.clone(), stop.clone());
         tokio::spawn({
             let (scheduler, stop) = (scheduler.clone(), stop.clone());
             async move { scheduler.run(&stop).await }
@@ -69,8 +69,8 @@ impl ServedJobs {
 }
 
 /// Wakes the scheduler and the pages when any process has changed jobs.
-fn follow_changes(signal: PathBuf, changed: Arc<Notify>, pages: ServedSessions, stop: CancellationToken) {
-    let Ok(signal) = FileSignal::watch(&signal) else {
+fn follow_changes(signal: &Path, changed: Arc<Notify>, pages: ServedSessions, stop: CancellationToken) {
+    let Ok(signal) = FileSignal::watch(signal) else {
         return note("changes of scheduled jobs by other programs are seen at the next run: the data folder cannot be watched");
     };
     tokio::spawn(async move {
@@ -189,7 +189,7 @@ impl SessionRunner {
         let Some(begun) = messages.iter().position(|message| message.kind == "user" && message.body.contains(run)) else {
             return Ok(RunProgress::Nothing);
         };
-        let last = messages[begun + 1..].iter().filter_map(|record| LedgerEntry::read(&record.kind, &record.body)).last();
+        let last = messages[begun + 1..].iter().rev().find_map(|record| LedgerEntry::read(&record.kind, &record.body));
         Ok(match last {
             Some(LedgerEntry::Assistant { message, .. }) if message.blocks.iter().all(|block| block.call_id().is_none()) => {
                 RunProgress::Answered(text_of(&message))

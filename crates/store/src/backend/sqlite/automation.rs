@@ -113,15 +113,12 @@ impl AutomationStore for SqliteAutomation {
 
     fn runs<'a>(&'a self, workspace: &'a Path, job: Option<&'a str>, limit: usize) -> BoxFuture<'a, Result<Vec<JobRun>, StoreError>> {
         let (workspace, job) = (bytes(workspace).to_owned(), job.map(str::to_owned));
-        let read = move |connection: &Connection| match job {
-            Some(job) => {
-                let sql = "SELECT body FROM automation_runs WHERE job = ?1 ORDER BY sequence DESC LIMIT ?2";
-                all(connection, sql, params![job, integer(limit)], |row| body(row, 0))
+        let read = move |connection: &Connection| {
+            let of = |column: &str| format!("SELECT body FROM automation_runs WHERE {column} = ?1 ORDER BY sequence DESC LIMIT ?2");
+            if let Some(job) = job {
+                return all(connection, &of("job"), params![job, integer(limit)], |row| body(row, 0));
             }
-            None => {
-                let sql = "SELECT body FROM automation_runs WHERE workspace = ?1 ORDER BY sequence DESC LIMIT ?2";
-                all(connection, sql, params![workspace, integer(limit)], |row| body(row, 0))
-            }
+            all(connection, &of("workspace"), params![workspace, integer(limit)], |row| body(row, 0))
         };
         Box::pin(self.database.read(read))
     }
