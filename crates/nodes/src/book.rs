@@ -51,11 +51,12 @@ struct BookFile {
 pub struct PairingBook {
     path: PathBuf,
     /// What was read last, and of which file: every call asks.
-    last: Arc<Mutex<Option<(FileStamp, Vec<PairedNode>)>>>,
+    last: Arc<Mutex<Option<StampedNodes>>>,
 }
 
 /// A file is replaced as a whole, so another content is another file: inode, size and time of change.
 type FileStamp = (u64, u64, i64, i64);
+type StampedNodes = (FileStamp, Vec<PairedNode>);
 
 impl PairingBook {
     /// The list in this folder, which need not exist.

@@ -219,14 +219,12 @@ impl NodeDirectory for ControlClient {
     }
     fn list(&self) -> BoxFuture<'_, Result<Vec<NodeSummary>, ToolError>> {
         Box::pin(async {
-            match self.ask(&ControlRequest::List).await? {
-                Some(list) => serde_json::from_value(list).map_err(|error| ToolError::execution(error.to_string())),
-                // Without a server nobody is connected.
-                None => {
-                    let nodes = self.book.nodes().map_err(|error| ToolError::execution(error.to_string()))?;
-                    Ok(nodes.iter().map(|node| NodeSummary { connected: Some(false), ..node.summary() }).collect())
-                }
+            if let Some(list) = self.ask(&ControlRequest::List).await? {
+                return serde_json::from_value(list).map_err(|error| ToolError::execution(error.to_string()));
             }
+            // Without a server nobody is connected.
+            let nodes = self.book.nodes().map_err(|error| ToolError::execution(error.to_string()))?;
+            Ok(nodes.iter().map(|node| NodeSummary { connected: Some(false), ..node.summary() }).collect())
         })
     }
     fn pending(&self) -> BoxFuture<'_, Result<Vec<PendingNode>, ToolError>> {

@@ -24,7 +24,7 @@ use crate::ws::WsRole;
 
 /// How long the first wait is before a connection is tried again; each is twice as long as the one before.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
+const LONGEST_WAIT: Duration = Duration::from_mins(1);
 /// How long a machine waits to be approved.
 const APPROVAL: Duration = Duration::from_mins(15);
 

@@ -176,11 +176,11 @@ impl<W: AsyncWrite + Unpin> WsWriter<W> {
         match payload.len() {
             short @ 0..=125 => out.push(masked | u8::try_from(short).unwrap_or_default()),
             middle @ 126..=0xffff => {
-                out.push(masked | 126);
+                out.push(masked | 0x7e);
                 out.extend_from_slice(&u16::try_from(middle).unwrap_or_default().to_be_bytes());
             }
             long => {
-                out.push(masked | 127);
+                out.push(masked | 0x7f);
                 out.extend_from_slice(&u64::try_from(long).unwrap_or_default().to_be_bytes());
             }
         }

@@ -56,7 +56,7 @@ async fn nobody_is_paired_before_the_user_says_so() {
 #[tokio::test]
 async fn wrong_codes_pair_nobody_and_the_fifth_ends_the_pairing() {
     let gateway = Gateway::start().await;
-    gateway.hub.open_window(Duration::from_secs(60));
+    gateway.hub.open_window(Duration::from_mins(1));
     let machine = Machine::start(&gateway, "laptop", TestRunner::default());
     let code = machine.code().await;
     for wrong in ["0000-0000", "", "9999", "x"] {
@@ -71,7 +71,7 @@ async fn wrong_codes_pair_nobody_and_the_fifth_ends_the_pairing() {
 #[tokio::test]
 async fn rejected_machine_is_told_and_stays_away() {
     let gateway = Gateway::start().await;
-    gateway.hub.open_window(Duration::from_secs(60));
+    gateway.hub.open_window(Duration::from_mins(1));
     let machine = Machine::start(&gateway, "laptop", TestRunner::default());
     machine.code().await;
     until(|| !gateway.hub.pending_nodes().is_empty()).await;
@@ -87,7 +87,7 @@ async fn another_gateway_cannot_claim_a_machine() {
     let machine = Machine::start(&own, "laptop", TestRunner::default());
     machine.pair(&own).await;
     // The same machine is led to the other gateway, with its pairing; and a new machine with the fingerprint of the first.
-    other.hub.open_window(Duration::from_secs(60));
+    other.hub.open_window(Duration::from_mins(1));
     let led_astray = machine.again_at(&other.url_with(&other));
     let why = led_astray.ended().await.unwrap_err().to_string();
     assert!(why.starts_with("another gateway ("), "{why}");

@@ -23,7 +23,7 @@ pub(super) async fn list(State(app): State<App>, token: SignedIn) -> Answer<Valu
 
 /// Takes the connection of a machine over. It needs no token: it proves its key, and a machine that is not paired can only ask.
 pub(super) async fn connect(State(app): State<App>, mut request: Request) -> Result<Response, ApiError> {
-    let Some(nodes) = app.nodes.clone() else { return Err(ApiError::not_found("This server has no nodes.")) };
+    let Some(nodes) = app.nodes else { return Err(ApiError::not_found("This server has no nodes.")) };
     let upgrade = request.extensions_mut().remove::<OnUpgrade>();
     let (Some(key), Some(upgrade)) = (requested_key(request.headers()), upgrade) else {
         return Err(ApiError::new(StatusCode::UPGRADE_REQUIRED, "validation_error", "Only a WebSocket of a node can be opened here.")

@@ -116,7 +116,7 @@ impl OpenNode {
     fn take(&self, frame: Frame, body: &[u8], stray: &mut u32) -> io::Result<()> {
         let flood = |why: &str| io::Error::new(io::ErrorKind::InvalidData, format!("the node sends {why}"));
         match frame {
-            Frame::About(about) => *self.about.lock().unwrap_or_else(PoisonError::into_inner) = bounded(about),
+            Frame::About(about) => *self.about.lock().unwrap_or_else(PoisonError::into_inner) = bounded(&about),
             Frame::Part { id } | Frame::Done { id, .. } | Frame::Failed { id, .. } if !self.waiting().contains_key(&id) => {
                 // A call that was given up may still be answered; a flood of answers is something else.
                 *stray += 1;
@@ -211,7 +211,7 @@ impl OpenNode {
 }
 
 /// What a node says of itself is shown, so it is bounded.
-fn bounded(about: About) -> About {
+fn bounded(about: &About) -> About {
     let short = |text: &str| display::escape_line(&display::shorten(text, 200)).into_owned();
     About {
         actions: about.actions.iter().take(64).map(|action| short(action)).collect(),

@@ -137,10 +137,10 @@ async fn start(
         return;
     }
     let (runner, writer, done) = (Arc::clone(runner), Arc::clone(writer), Arc::clone(calls));
-    let (begin, began) = tokio::sync::oneshot::channel();
+    let (listed, is_listed) = tokio::sync::oneshot::channel();
     let task = tokio::spawn(async move {
         // Only when it is among those that can be ended.
-        if began.await.is_err() {
+        if is_listed.await.is_err() {
             return;
         }
         let outcome = tokio::time::timeout(limit, runner.run(request)).await;
@@ -153,7 +153,7 @@ async fn start(
         done.with(|calls| calls.remove(&id));
     });
     calls.with(|calls| calls.insert(id, task.abort_handle()));
-    begin.send(()).ok();
+    listed.send(()).ok();
 }
 
 /// Sends a result, in parts if it is large.

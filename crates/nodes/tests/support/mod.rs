@@ -215,7 +215,7 @@ impl Machine {
 
     /// Pairs it, and waits until it is connected.
     pub async fn pair(&self, gateway: &Gateway) -> NodeSummary {
-        gateway.hub.open_window(Duration::from_secs(60));
+        gateway.hub.open_window(Duration::from_mins(1));
         // It may have come before, and have been sent away.
         let code = self.code().await;
         until(|| !gateway.hub.pending_nodes().is_empty()).await;
