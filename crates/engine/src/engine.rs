@@ -488,11 +488,14 @@ impl Engine {
     }
 }
 
-/// Turns a panic of foreign code (a policy, an approver, a host) into the outcome of the call.
-pub(crate) async fn catch_panics(stages: impl Future<Output = Result<ToolOutput, ShortCircuit>>) -> Result<ToolOutput, ToolError> {
-    match AssertUnwindSafe(stages).catch_unwind().await {
+/// Turns a panic of foreign code (a policy, an approver, a host) into the outcome of the call. Not an `async fn`, which would hold the
+/// stages twice: each call is moved with the space that they take.
+pub(crate) fn catch_panics(
+    stages: impl Future<Output = Result<ToolOutput, ShortCircuit>>,
+) -> impl Future<Output = Result<ToolOutput, ToolError>> {
+    AssertUnwindSafe(stages).catch_unwind().map(|outcome| match outcome {
         Ok(Ok(output)) => Ok(output),
         Ok(Err(early)) => early.outcome(),
         Err(payload) => Err(panic_error(&*payload)),
-    }
+    })
 }

@@ -197,13 +197,13 @@ mod tests {
         let add = |address, life| file.add(address, &AccessToken::random().unwrap(), life).unwrap();
         let first = add(here, TokenLife::WithServer);
         let other = add(there, TokenLife::WithServer);
-        let lasting = add(here, TokenLife::For(Duration::from_secs(60)));
+        let dated = add(here, TokenLife::For(Duration::from_secs(60)));
         add(here, TokenLife::For(Duration::ZERO));
-        assert_eq!(file.list(), [first, other.clone(), lasting.clone()]);
+        assert_eq!(file.list(), [first, other.clone(), dated.clone()]);
         let second = add(here, TokenLife::WithServer);
-        assert_eq!(file.list(), [other.clone(), lasting.clone(), second.clone()]);
-        assert_eq!(file.revoke(&lasting.id), Ok(Some(lasting.clone())));
-        assert_eq!(file.revoke(&lasting.id), Ok(None));
+        assert_eq!(file.list(), [other.clone(), dated.clone(), second.clone()]);
+        assert_eq!(file.revoke(&dated.id), Ok(Some(dated.clone())));
+        assert_eq!(file.revoke(&dated.id), Ok(None));
         assert_eq!(file.list(), [other, second]);
     }
 
