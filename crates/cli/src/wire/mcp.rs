@@ -77,7 +77,7 @@ impl McpBackend {
         let todos = StoredTodos::new(Arc::new(store.sessions()), Arc::new(NullWatcher));
         services.todos = Some(Arc::new(todos.shared_as(format!("mcp:{id}"))));
         services.small_model = small_model(&wire, Arc::new(NullMeter)).or(client.model);
-        let skills = services.skills.is_some().then(|| FollowedSkills::new(Arc::clone(&wire)));
+        let followed = services.skills.is_some().then(|| FollowedSkills::new(Arc::clone(&wire)));
         let jobs = wire.recorded_jobs(&store);
         let host = wire.host_with(agent.as_str(), folder, Some(&spills), jobs, Calls::OfModel, services)?;
         let engine = wire.engine(store, blobs, folder)?;
@@ -94,7 +94,7 @@ impl McpBackend {
         let resources = SessionResources::new(engine.clone(), session.clone(), spills);
         let guard = SessionEnd(session.clone());
         let agent = ClientAgent::new(engine, session).with_resources(Arc::new(resources)).with_guard(guard);
-        Ok(skills.into_iter().fold(agent, |agent, skills| agent.with_prompts(Arc::new(skills))))
+        Ok(followed.into_iter().fold(agent, |agent, source| agent.with_prompts(Arc::new(source))))
     }
 }
 

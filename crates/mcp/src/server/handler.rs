@@ -115,11 +115,13 @@ impl ToolServer {
             }
         };
         let prompts = async {
-            while watches_prompts {
+            if !watches_prompts {
+                std::future::pending::<()>().await;
+            }
+            loop {
                 prompts.changed(&agents).await;
                 context.sink().notify_prompt_list_changed().await.ok();
             }
-            std::future::pending().await
         };
         tokio::select! {
             () = context.cancelled() => {}

@@ -242,7 +242,7 @@ async fn revoked_token_ends_its_sessions_calls_and_streams() {
     let file = HttpTokenFile::new(folder.path());
     let server = TestServer::with_tokens(Some(token()), Some(file.clone())).await;
     let second = token();
-    let hour = TokenLife::For(std::time::Duration::from_secs(3600));
+    let hour = TokenLife::For(std::time::Duration::from_hours(1));
     let entry = file.add(server.address(), &second, hour).unwrap();
     let bearer = format!("Bearer {}", second.reveal());
     let with = |session: &str| [("Authorization".to_owned(), bearer.clone()), ("Mcp-Session-Id".to_owned(), session.to_owned())];

@@ -197,7 +197,7 @@ mod tests {
         let add = |address, life| file.add(address, &AccessToken::random().unwrap(), life).unwrap();
         let first = add(here, TokenLife::WithServer);
         let other = add(there, TokenLife::WithServer);
-        let dated = add(here, TokenLife::For(Duration::from_secs(60)));
+        let dated = add(here, TokenLife::For(Duration::from_mins(1)));
         add(here, TokenLife::For(Duration::ZERO));
         assert_eq!(file.list(), [first, other.clone(), dated.clone()]);
         let second = add(here, TokenLife::WithServer);

@@ -57,7 +57,7 @@ impl TokenGate {
         let hash = hash_of(presented);
         let live = self.refresh();
         // All are compared, and each whole: the time tells nothing.
-        let matching = live.tokens.iter().filter(|token| is_equal(&token.hash, &hash)).last();
+        let matching = live.tokens.iter().fold(None, |found, token| if is_equal(&token.hash, &hash) { Some(token) } else { found });
         matching.map(|token| PresentedToken { id: token.id.clone(), revoked: token.revoked.clone() })
     }
 
@@ -80,7 +80,9 @@ impl TokenGate {
                 let revoked = place.map_or_else(CancellationToken::new, |place| known.swap_remove(place).revoked);
                 live.tokens.push(LiveToken { id: token.id, hash: token.hash, expires: token.expires, revoked });
             }
-            known.iter().for_each(|gone| gone.revoked.cancel());
+            for gone in known {
+                gone.revoked.cancel();
+            }
         }
         let now = now();
         live.tokens.retain(|token| {
@@ -120,8 +122,8 @@ mod tests {
         let find = |place: usize| gate.find(tokens[place].reveal().as_bytes());
         assert!(find(0).is_none());
         let first = file.add(address, &tokens[0], TokenLife::WithServer).unwrap();
-        file.add(address, &tokens[1], TokenLife::For(Duration::from_secs(60))).unwrap();
-        file.add(other, &tokens[2], TokenLife::For(Duration::from_secs(60))).unwrap();
+        file.add(address, &tokens[1], TokenLife::For(Duration::from_mins(1))).unwrap();
+        file.add(other, &tokens[2], TokenLife::For(Duration::from_mins(1))).unwrap();
         let (one, two) = (find(0).unwrap(), find(1).unwrap());
         assert!(find(2).is_none(), "it opens another server");
         file.revoke(&first.id).unwrap();
