@@ -170,7 +170,7 @@ impl NodeRunner for ToolboxRunner {
     fn run(self: Arc<Self>, request: NodeRequest) -> BoxFuture<'static, NodeOutcome> {
         Box::pin(async move {
             let call = self.toolbox.call(&request.tool, request.arguments);
-            let (result, effects) = CallClaims::limit(&request.effects, &self.root, call).await;
+            let (result, effects) = Box::pin(CallClaims::limit(&request.effects, &self.root, call)).await;
             NodeOutcome { result: result.outcome, effects }
         })
     }

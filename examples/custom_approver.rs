@@ -15,6 +15,7 @@ async fn look_up(
     Ok(format!("asked {host}"))
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "a plan may fail; this one cannot")]
 fn goes_out(params: &LookUpParams, _: &PlanContext<'_>) -> Result<Plan, ToolError> {
     Ok(Plan::nothing().with(Effect::Connect(Connect::new("https", &params.host, 443, "POST"))))
 }

@@ -28,7 +28,7 @@ pub(crate) async fn run() -> Result<String, Box<dyn std::error::Error>> {
     while let Some(event) = turn.next().await {
         match event {
             AgentEvent::Text(text) => shown += &text,
-            AgentEvent::ToolEnd(result) => shown += &format!("[{}] ", result.to_json()),
+            AgentEvent::ToolEnd(result) => shown.extend(["[", &result.to_json(), "] "]),
             _ => {}
         }
     }

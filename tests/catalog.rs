@@ -121,7 +121,9 @@ fn canonical(names: &[&str]) -> BTreeSet<String> {
 fn catalog() -> Vec<ToolDefinition> {
     let mut built: Vec<ToolDefinition> = haft::builtin::all().iter().map(|tool| tool.definition().clone()).collect();
     // One that needs a service which is not configured has its names all the same.
-    built.iter_mut().for_each(|definition| definition.absent = None);
+    for definition in &mut built {
+        definition.absent = None;
+    }
     let planned = NOT_BUILT_YET.iter().map(|meta| ToolDefinition::from_meta(meta, json!({})));
     built.into_iter().chain(planned).collect()
 }

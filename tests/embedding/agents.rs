@@ -36,8 +36,8 @@ async fn conversation_in_a_state_folder_is_resumed_in_every_protocol() {
 #[tokio::test]
 async fn dropped_turn_is_stopped_and_the_next_one_works() {
     let hold = haft_testkit::Hold::default();
-    let held = Round::Text("never".into()).held(haft_testkit::Moment::Start, &hold);
-    let server = ModelServer::start(vec![held, Round::Text("second".into())]).unwrap();
+    let waiting = Round::Text("never".into()).held(haft_testkit::Moment::Start, &hold);
+    let server = ModelServer::start(vec![waiting, Round::Text("second".into())]).unwrap();
     let agent = Agent::builder().provider(providers::at(Protocol::OpenAi, server.url(), "m1")).build().await.unwrap();
     let mut first = agent.ask("one");
     assert!(matches!(first.next().await, Some(AgentEvent::Start { .. })));

@@ -189,10 +189,13 @@ impl Registry {
         let mut state = self.write();
         let taken: BTreeSet<usize> = names(&definition).iter().filter_map(|name| state.names.get(name).copied()).collect();
         let gone = taken.iter().map(|place| state.entries[*place].name().to_owned()).collect();
-        let mut place = 0..;
-        state.entries.retain(|_| !place.next().is_some_and(|place| taken.contains(&place)));
+        let mut places = 0..;
+        state.entries.retain(|_| !places.next().is_some_and(|place| taken.contains(&place)));
+        // It stands where the first of them stood: lists keep their order.
+        let place = taken.first().copied().unwrap_or(state.entries.len());
+        let entry = Arc::new(state.entry(tool, definition, source));
+        state.entries.insert(place, entry);
         state.index();
-        state.add(tool, definition, source);
         self.version.send_modify(|version| *version += 1);
         Ok(gone)
     }

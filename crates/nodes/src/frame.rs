@@ -164,7 +164,7 @@ mod tests {
         let (blocks, bytes, details) = pack(output.clone());
         assert_eq!(unpack(blocks.clone(), &bytes, details), Ok(output));
         assert_eq!(unpack(vec![ContentBlock::Text(1)], &[0xff], None), Err("its result is no text"));
-        assert_eq!(unpack(blocks.clone(), &bytes[..5], None), Err("its result is cut"));
+        assert_eq!(unpack(blocks, &bytes[..5], None), Err("its result is cut"));
         assert_eq!(unpack(vec![ContentBlock::Text(usize::MAX)], &bytes, None), Err("its result is cut"));
         assert_eq!(unpack(Vec::new(), b"x", None), Err("its result has more than it names"));
     }

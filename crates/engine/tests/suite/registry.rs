@@ -40,12 +40,12 @@ fn tool_is_replaced_in_its_place_and_stays_switched_off() {
     let registry = registry(&["zeta", "alpha", "mid"]);
     registry.set_disabled("alpha", true);
     let other = || ScriptedTool::new("alpha").define(|definition| definition.description = "another".into());
-    registry.replace(other().shared()).unwrap();
+    assert_eq!(registry.replace(other().shared(), plugin()).unwrap(), ["alpha"]);
     let entry = registry.get("alpha").unwrap();
     let found = (registry.names(), entry.definition().description.as_ref(), entry.is_disabled());
     assert_eq!(found, (vec!["zeta".to_owned(), "alpha".into(), "mid".into()], "another", true));
     assert_eq!(registry.version(), 5);
-    registry.replace(ScriptedTool::new("new").shared()).unwrap();
+    assert_eq!(registry.replace(ScriptedTool::new("new").shared(), plugin()).unwrap(), [""; 0]);
     assert_eq!(registry.names().last().map(String::as_str), Some("new"));
 }
 

@@ -17,7 +17,7 @@ struct Attack {
     link: Secured,
     serving: JoinHandle<Result<(), HandshakeError>>,
     node: PairedNode,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 fn connect(hub: &NodeHub) -> (DuplexStream, JoinHandle<Result<(), HandshakeError>>) {
@@ -34,7 +34,7 @@ async fn attack() -> Attack {
     let (near, serving) = connect(&hub);
     let mut link = as_node(OpenSocket::new(Box::new(near), WsRole::Client), &key, |_| true, "rogue").await.unwrap();
     link.writer.send(&Frame::About(About { workspace: "/".into(), ..About::default() }), &[]).await.unwrap();
-    Attack { hub, link, serving, node, _folder: folder }
+    Attack { hub, link, serving, node, folder }
 }
 
 impl Attack {
@@ -132,7 +132,7 @@ async fn message_that_is_repeated_or_is_a_gateways_ends_the_connection() {
 #[tokio::test]
 async fn newest_connection_of_a_machine_counts() {
     let attack = attack().await;
-    let key = MachineKey::open(&attack._folder.path().join("node.key")).unwrap();
+    let key = MachineKey::open(&attack.folder.path().join("node.key")).unwrap();
     let (near, _serving) = connect(&attack.hub);
     let mut second = as_node(OpenSocket::new(Box::new(near), WsRole::Client), &key, |_| true, "rogue").await.unwrap();
     assert!(second.is_paired);

@@ -203,7 +203,9 @@ mod tests {
         let keys: Vec<PeerKey> = (0..8).map(key).collect();
         let asked: Vec<_> = keys.iter().map(|key| window.ask(key, "x", &key.id())).collect();
         assert!(window.refusal(start).is_some_and(|why| why.starts_with("too many machines")));
-        keys.iter().for_each(|key| window.withdraw(&key.id(), &key.id()));
+        for key in &keys {
+            window.withdraw(&key.id(), &key.id());
+        }
         for _ in 1..MAX_STRANGERS {
             assert_eq!(window.refusal(start), None);
         }

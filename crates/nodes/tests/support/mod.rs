@@ -1,5 +1,6 @@
 //! A gateway on a loopback port, and machines that connect to it.
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of it")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue has failed")]
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};

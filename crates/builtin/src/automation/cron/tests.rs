@@ -79,7 +79,7 @@ async fn flat_and_nested_forms_mean_the_same_job() {
         schedule,
         task: Some("water".into()),
         target: Some(JobTarget::Main),
-        timeout: Some(Duration::from_secs(60)),
+        timeout: Some(Duration::from_mins(1)),
         ..JobDraft::default()
     };
     for arguments in [

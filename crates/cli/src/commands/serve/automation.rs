@@ -54,7 +54,11 @@ impl ServedJobs {
             clock: Arc::new(SystemAlarm),
             workspace: workspace.clone(),
             executor: Arc::new(runner),
-            announce: Arc::new(ConversationAnnouncer { sessions: sessions.clone(), host: Arc::clone(&host) }),
+            announce: Arc::new(ConversationAnnouncer {
+                sessions: sessions.clone(),
+                host: Arc::clone(&host),
+                channels: Arc::clone(wire.channels()),
+            }),
             webhook: Arc::new(Webhooks { host }),
             changed: Arc::clone(&changed),
             notices: Arc::new(move |notice: &JobNotice| show_notice(notice, &pages, &desktop)),

@@ -1,8 +1,9 @@
-//! Delivers results of scheduled jobs: into a conversation, as a notice, or to a URL.
+//! Delivers results of scheduled jobs: into a conversation, as a notice, on a channel, or to a URL.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use haft_channels::{Announcement as ChannelAnswer, ChannelService};
 use haft_contract::ports::{Announce, AnnounceTarget, Announcement, Delivered, Host, HttpRequest, Notice, RedirectCheck};
 use haft_contract::{BoxFuture, Connect, ErrorKind, ToolError};
 use haft_cron::WebhookSender;
@@ -12,20 +13,21 @@ use serde_json::Value;
 /// How long a webhook may take to answer.
 const WEBHOOK_PATIENCE: Duration = Duration::from_secs(30);
 
-/// Announces results in the conversation that scheduled a job, and as a notice where there is none.
+/// Announces results on the channel of a job, in the conversation that scheduled it, and as a notice where there is neither.
 pub(super) struct ConversationAnnouncer {
     pub(super) sessions: ServedSessions,
     pub(super) host: Arc<dyn Host>,
+    pub(super) channels: Arc<ChannelService>,
 }
 
 impl Announce for ConversationAnnouncer {
     fn announce<'a>(&'a self, target: &'a AnnounceTarget, announcement: &'a Announcement) -> BoxFuture<'a, Delivered> {
         Box::pin(async move {
-            if let Some(channel) = &target.channel {
-                let why = format!("there is no channel '{channel}' here; leave 'channel' out, or configure it");
-                return Delivered::No { why, retry: false };
-            }
             let text = format!("[Scheduled job '{}']\n\n{}", announcement.title, announcement.text);
+            if let Some(channel) = &target.channel {
+                let to = target.to.as_deref().unwrap_or_default();
+                return by_channel(channel, self.channels.announce(channel, to, &text, Some(&announcement.key)).await);
+            }
             let mut refused = String::new();
             if let Some(session) = &target.session {
                 match self.sessions.announce(session, text.clone()).await {
@@ -39,6 +41,15 @@ impl Announce for ConversationAnnouncer {
                 Err(error) => Delivered::No { why: error.message().to_owned(), retry: true },
             }
         })
+    }
+}
+
+/// A channel tells by itself when it may try again, and what nobody knows is not sent twice.
+fn by_channel(channel: &str, answer: ChannelAnswer) -> Delivered {
+    match answer {
+        ChannelAnswer::Delivered => Delivered::Yes(format!("by the channel '{channel}'")),
+        ChannelAnswer::NotDelivered(why) => Delivered::No { why, retry: false },
+        ChannelAnswer::Unknown(why) => Delivered::Unknown(why),
     }
 }
 
