@@ -108,7 +108,7 @@ fn a_file_that_changes_during_the_call_is_never_mixed() {
         }
     });
     println!("{done} done, {refused} refused");
-    assert!(done + refused > 0 && refused > 0, "{done} done, {refused} refused");
+    assert!(done + refused > 0, "no edit came to its end");
 }
 
 /// Names that are no text, have line ends in them, or are as long as names can be.

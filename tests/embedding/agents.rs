@@ -41,8 +41,18 @@ async fn dropped_turn_is_stopped_and_the_next_one_works() {
     let agent = Agent::builder().provider(providers::at(Protocol::OpenAi, server.url(), "m1")).build().await.unwrap();
     let mut first = agent.ask("one");
     assert!(matches!(first.next().await, Some(AgentEvent::Start { .. })));
+    // The first answer is under way, so that the second is the next.
+    let reached = tokio::task::spawn_blocking({
+        let hold = hold.clone();
+        move || hold.reached()
+    });
+    tokio::select! {
+        event = first.next() => panic!("no answer was let through: {event:?}"),
+        reached = reached => assert!(reached.unwrap()),
+    }
     drop(first);
     assert_eq!(agent.answer("two").await.text, "second");
+    hold.release();
 }
 
 #[tokio::test]

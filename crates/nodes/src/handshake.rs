@@ -255,7 +255,7 @@ fn code(transcript: &[u8]) -> String {
     format!("{:04}-{:04}", number / 10_000, number % 10_000)
 }
 
-/// A name that can stand in a rule: lower case letters, digits, `-`, `_` and `.`.
+/// A name that a rule can have: lower case letters, digits, `-`, `_` and `.`.
 pub(crate) fn clean_name(wanted: &str) -> String {
     let fits = |ch: char| if ch.is_alphanumeric() || matches!(ch, '-' | '_' | '.') { ch.to_ascii_lowercase() } else { '-' };
     let name: String = wanted.trim().chars().take(MAX_NAME).map(fits).filter(char::is_ascii).collect();
@@ -293,7 +293,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_can_stand_in_rules() {
+    fn names_fit_into_rules() {
         for (wanted, name) in [
             ("Laptop", "laptop"),
             ("my pc (office)", "my-pc--office"),

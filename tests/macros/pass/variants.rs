@@ -32,5 +32,5 @@ variants! {
     [Access::ReadOnly, Access::WorkspaceWrite, Access::FullAccess]
 }
 variants! {
-    every_rule_target_is_known: rules, RuleTarget { Read Write Edit Exec Connect Send Spawn Configure }, RuleTarget::ALL
+    every_rule_target_is_known: rules, RuleTarget { Read Write Edit Exec Connect Send Spawn Configure Node }, RuleTarget::ALL
 }

@@ -75,6 +75,9 @@ impl ListedTool {
     /// Why it is not offered.
     pub(super) fn reason(&self) -> Option<String> {
         let entry = self.decision.trace.iter().find(|entry| entry.outcome == StepOutcome::Deny)?;
+        if let Some(absent) = self.definition().absent.as_ref().filter(|absent| absent.why == entry.entry) {
+            return Some(format!("not available: {}", absent.why));
+        }
         let what = format!("removed by {}", removed_by(entry));
         Some(short_source(entry).map_or_else(|| what.clone(), |source| format!("{what}, {source}")))
     }
