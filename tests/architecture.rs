@@ -152,10 +152,8 @@ fn nothing_that_ships_depends_on_the_testkit() {
         // The benchmarks of the whole measure all of it.
         let more: &[&str] = match from.as_str() {
             "haft" => &["agent", "haft", "memory", "nodes", "provider", "shell"],
-            // Rules and lists are tried on the names of the real tools.
-            "policy" | "engine" => &["builtin"],
-            // How many messages pass is measured with the real tool.
-            "channels" => &["builtin"],
+            // Rules and lists are tried on the names of the real tools, and how many messages pass with the real tool.
+            "policy" | "engine" | "channels" => &["builtin"],
             // Which lines run without a question is tried with the real decision.
             "jobs" => &["builtin", "policy"],
             // A call that needs approval is tried with the real decision.

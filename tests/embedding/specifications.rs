@@ -5,7 +5,7 @@ use haft::{Access, CallbackApprover, Toolbox, ports::ApprovalAnswer};
 use serde_json::json;
 
 /// Seed 001, "Tool Registration Pattern".
-#[allow(unused_variables, reason = "the code of the specification")]
+#[allow(unused_variables, clippy::let_and_return, reason = "the code of the specification")]
 #[rustfmt::skip]
 mod seed_001 {
     use haft::compat::claw::StaticToolExecutor;

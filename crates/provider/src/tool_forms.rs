@@ -120,7 +120,7 @@ mod tests {
         for protocol in Protocol::ALL {
             let messages = tool_results(&model(protocol), &results);
             let text = serde_json::to_string(&messages).unwrap();
-            let ids = if protocol == Protocol::Gemini { 0 } else { 1 };
+            let ids = usize::from(protocol != Protocol::Gemini);
             assert!(!messages.is_empty() && text.contains("sunny") && text.contains("late"), "{protocol}: {text}");
             assert!(["call_1", "call_2"].iter().all(|id| text.matches(id).count() >= ids), "{protocol}: {text}");
             assert!(!text.contains("\"arguments\""), "the calls are not repeated: {protocol}: {text}");

@@ -111,25 +111,24 @@ async fn approve(control: &ControlClient, code: &str, output: &Output) -> Result
 
 /// By the server, which ends the connection; without one there is none.
 async fn revoke(wire: &Wire, control: &ControlClient, node: &str, output: &Output) -> Result<Exit, Failure> {
-    let revoked = match control.ask(&ControlRequest::Revoke { node: node.to_owned() }).await.map_err(failed)? {
-        Some(revoked) => revoked["name"].as_str().unwrap_or_default().to_owned(),
-        None => {
-            let (book, found) = book_entry(wire, node)?;
-            book.remove(&found.id).map_err(broken)?;
-            found.name
-        }
+    let answer = control.ask(&ControlRequest::Revoke { node: node.to_owned() }).await.map_err(failed)?;
+    let revoked = if let Some(revoked) = answer {
+        revoked["name"].as_str().unwrap_or_default().to_owned()
+    } else {
+        let (book, found) = book_entry(wire, node)?;
+        book.remove(&found.id).map_err(broken)?;
+        found.name
     };
     done(&format!("{revoked} is revoked, and cannot connect any more"), output)
 }
 
 async fn rename(wire: &Wire, control: &ControlClient, node: &str, name: &str, output: &Output) -> Result<Exit, Failure> {
     let request = ControlRequest::Rename { node: node.to_owned(), name: name.to_owned() };
-    let renamed = match control.ask(&request).await.map_err(failed)? {
-        Some(renamed) => renamed["name"].as_str().unwrap_or_default().to_owned(),
-        None => {
-            let (book, found) = book_entry(wire, node)?;
-            book.rename(&found.id, name).map_err(broken)?
-        }
+    let renamed = if let Some(renamed) = control.ask(&request).await.map_err(failed)? {
+        renamed["name"].as_str().unwrap_or_default().to_owned()
+    } else {
+        let (book, found) = book_entry(wire, node)?;
+        book.rename(&found.id, name).map_err(broken)?
     };
     done(&format!("it is called {renamed} now; rules that name it by its former name do not hold for it any more"), output)
 }

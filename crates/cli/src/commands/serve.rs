@@ -78,7 +78,7 @@ async fn serve(common: &Common, request: &ServeArgs, output: &Output, wire: Wire
     let nodes = nodes.serve(&stop);
     channels.start(&wire, &store, &approvals, sessions.clone(), stop.child_token());
     control.offer(&sessions, &url, reload(&backend, &sessions));
-    let jobs = ServedJobs::start(&*wire, &backend.served, &sessions, &stop)?;
+    let jobs = ServedJobs::start(&wire, &backend.served, &sessions, &stop)?;
     if jobs.is_none() {
         note("another server runs the scheduled jobs of this folder");
     }

@@ -151,7 +151,7 @@ fn with_advice(error: ToolError) -> ToolError {
 
 impl NodeRunner for LocalRunner {
     fn run(self: Arc<Self>, request: NodeRequest) -> BoxFuture<'static, NodeOutcome> {
-        Box::pin(async move { self.answer(request).await })
+        Box::pin(async move { Box::pin(self.answer(request)).await })
     }
     fn about(&self) -> About {
         self.about.clone()

@@ -249,7 +249,7 @@ fn tools_are_ticked_in_a_list() {
         screen.wait_for("> [ ] write_file");
         screen.types("noti ");
         screen.wait_for("> [x] notify");
-        screen.types("\u{7f}\u{7f}");
+        screen.types("\u{7f}\u{7f}op");
         screen.wait_for("[ ] noop - Does nothing (test tool) (locked)");
         screen.types("\r");
     });

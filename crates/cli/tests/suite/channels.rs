@@ -57,15 +57,20 @@ fn slack(service: &Service) -> String {
 }
 
 #[test]
-fn message_needs_a_rule_on_its_recipient_and_is_recorded() {
+fn message_needs_full_access_obeys_rules_on_its_recipient_and_is_recorded() {
     let service = Service::start(r#"{"ok":true,"ts":"1.2"}"#);
-    let world = World::with_config(&format!("{}\n[rules]\nallow = [\"send(slack:#ops)\"]\n", slack(&service)));
+    let world = World::with_config(&format!("{}\n[rules]\ndeny = [\"send(slack:#dev)\"]\n", slack(&service)));
     let token = [("TEST_SLACK", "xoxb-secret")];
-    let call = |arguments: &Value| world.run_with(&token, &["call", "message", &arguments.to_string(), "--json"]);
+    let call_with = |access: &str, arguments: &Value| {
+        world.run_with(&token, &["call", "message", &arguments.to_string(), "--json", "--access", access])
+    };
+    let call = |arguments: &Value| call_with("full-access", arguments);
+    let refused = call_with("workspace-write", &json!({"message": "deployed"}));
+    assert_eq!(refused.json()["error_type"], "permission_denied", "{}", refused.all());
     let sent = call(&json!({"message": "deployed"}));
     assert_eq!(sent.json()["status"], "success", "{}", sent.all());
     assert_eq!(service.wait_for(1)[0], json!({"channel": "#ops", "text": "deployed", "unfurl_links": false}));
-    // Another recipient is no part of the rule.
+    // A rule forbids another recipient.
     let other = call(&json!({"to": "#dev", "message": "deployed"}));
     assert_eq!(other.json()["error_type"], "permission_denied", "{}", other.all());
     assert_eq!(service.bodies.lock().unwrap().len(), 1);
@@ -123,9 +128,10 @@ fn message_of_a_channel_is_answered_by_a_session_of_the_server_with_the_rights_o
     assert!(!world.path("b.txt").exists(), "the sender may not write");
     assert_eq!(service.bodies.lock().unwrap().len(), 2);
     // One session, which the page shows.
-    let sessions = served.page().read("/api/sessions");
+    let page = served.page();
+    let sessions = page.read("/api/sessions");
     let titles: Vec<&Value> = sessions["sessions"].as_array().unwrap().iter().map(|session| &session["title"]).collect();
     assert_eq!(titles, [&json!("hook: ci")], "{sessions}");
-    let connections = served.page().read("/api/connections");
+    let connections = page.read("/api/connections");
     assert_eq!(connections["channels"][0]["name"], "hook", "{connections}");
 }

@@ -89,15 +89,15 @@ fn what_cannot_be_had_is_refused_with_what_to_do() {
         ("no engine", image("/"), &broken, &container, "sandbox_unavailable", "install podman"),
         ("not running", "sandbox.container.running = 'haft-none'\n".into(), &path, &container, "sandbox_unavailable", inspected),
         ("hosts", format!("{NETWORK}{}", image("/")), &path, &hosts, "sandbox_unavailable", "reaches more than"),
+        ("node", String::new(), &path, &json!({ "command": "touch ran", "host": "node" }), "validation_error", "No machine is paired"),
         (
-            "node",
-            String::new(),
+            "node configured",
+            "exec.host = 'node'\n".into(),
             &path,
-            &json!({ "command": "touch ran", "host": "node" }),
+            &json!({ "command": "touch ran" }),
             "validation_error",
-            "There is no paired machine to run it on",
+            "No machine is paired",
         ),
-        ("node configured", "exec.host = 'node'\n".into(), &path, &json!({ "command": "touch ran" }), "validation_error", "set exec.host"),
     ] {
         let world = World::with_config(&config);
         let ran = world.run_with(&[("PATH", search)], &["call", "exec", &arguments.to_string(), "--json"]);

@@ -37,7 +37,9 @@ fn read_only_data_folder_is_named_with_its_cause_and_fix_and_nothing_is_changed(
         "{READ_ONLY}; $HAFT call write_file --path a.txt --content new; $HAFT history; $HAFT prune --yes; $HAFT doctor | grep -A1 ' history:'"
     );
     let ran = in_own_mounts(&world, &script);
-    assert_said(&ran, "the disk is mounted read-only", "make it writable, or set HAFT_HOME to a folder that is", 3);
+    assert_said(&ran, "the disk is mounted read-only", "make it writable, or set HAFT_HOME to a folder that is", 1);
+    // What is there can still be read.
+    assert!(ran.stdout.contains("write_file  ok"), "{ran:?}");
     assert!(ran.stdout.contains("the disk is mounted read-only"), "{ran:?}");
     assert_eq!(world.read("a.txt"), "old");
 }
@@ -55,7 +57,7 @@ fn full_data_folder_is_named_with_its_cause_and_fix_and_nothing_is_changed() {
          $HAFT call write_file --path a.txt --content new; $HAFT history
          rm $HAFT_HOME/spills/fill; $HAFT call noop && $HAFT history --json",
     );
-    assert_said(&ran, "the disk is full", "free some space, then `haft prune` removes old data of haft; or set HAFT_HOME", 2);
+    assert_said(&ran, "the disk is full", "free some space, then `haft prune` removes old data of haft; or set HAFT_HOME", 1);
     assert_eq!((ran.code, world.read("a.txt").as_str(), ran.stdout.matches("\"tool\":\"noop\"").count()), (0, "old", 2), "{ran:?}");
 }
 

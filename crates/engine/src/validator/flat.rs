@@ -117,7 +117,9 @@ impl Validator {
         faults.extend(self.required.iter().filter(|key| !map.contains_key(*key)).map(|key| missing(&within(name, key))));
         for (key, value) in map {
             let schema = self.properties.get(key).or(self.others.as_deref());
-            schema.into_iter().for_each(|schema| schema.check(value, &within(name, key), most, faults));
+            if let Some(schema) = schema {
+                schema.check(value, &within(name, key), most, faults);
+            }
         }
     }
 

@@ -82,7 +82,8 @@ fn e05_tools_that_start_or_send_cannot_be_invoked_by_any_name() {
     let ran = allowed.post("/api/tools/exec/invoke", &json!({ "arguments": { "command": "echo ran" } })).json();
     assert_eq!((&ran["state"], &ran["result"]), (&json!("success"), &json!("ran")), "{ran:#}");
     assert_eq!(allowed.post("/api/tools/repl/invoke", &json!({ "arguments": {} })).status, 403);
-    assert_eq!((&allowed.read("/api/tools/exec")["invocable"], &page.read("/api/tools/exec")["invocable"]), (&json!(true), &json!(false)));
+    // A server that runs already takes the changed file as well.
+    assert_eq!((&allowed.read("/api/tools/exec")["invocable"], &page.read("/api/tools/exec")["invocable"]), (&json!(true), &json!(true)));
     drop(allowing);
     // The ordinary neighbour, and the same request twice.
     let read = page.post("/api/tools/read_file/invoke", &json!({ "arguments": { "path": "a.txt" }, "request": "r1" })).json();
