@@ -43,11 +43,13 @@ fn names(tools: &Value) -> Vec<&str> {
 #[test]
 fn json_has_the_offered_ones_and_with_all_the_others_too() {
     let all: Vec<&str> = haft_builtin::metas().map(|meta| meta.name).collect();
+    // No channel is configured.
+    let offered: Vec<&str> = all.iter().copied().filter(|name| *name != "message").collect();
     let plain = World::new().run(&["tools", "--json"]).json();
-    assert_eq!(names(&plain), all);
+    assert_eq!(names(&plain), offered);
     assert!(plain[0].get("available").is_none());
     let world = World::with_config(CONFIG);
-    let left: Vec<&str> = all.iter().copied().filter(|name| !["http_request", "notify"].contains(name)).collect();
+    let left: Vec<&str> = offered.iter().copied().filter(|name| !["http_request", "notify"].contains(name)).collect();
     assert_eq!(names(&world.run(&["tools", "--json"]).json()), left);
     let with_hidden = world.run(&["tools", "--json", "--all"]).json();
     assert_eq!(names(&with_hidden), all);
@@ -58,6 +60,7 @@ fn json_has_the_offered_ones_and_with_all_the_others_too() {
     assert_eq!(state("read_file"), (json!(true), Value::Null));
     assert_eq!(state("http_request"), (json!(false), json!("removed by tools.deny, config.toml:4")));
     assert_eq!(state("notify"), (json!(false), json!("removed by tools.disabled, config.toml:5")));
+    assert_eq!(state("message"), (json!(false), json!("not available: no channel is configured")));
 }
 
 #[test]
