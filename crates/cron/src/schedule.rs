@@ -57,9 +57,9 @@ pub fn zone_named(name: &str) -> Result<TimeZone, String> {
 pub(crate) fn parse_expression(expression: &str) -> Result<Cron, String> {
     let parser = CronParser::builder().seconds(Seconds::Optional).year(Year::Optional).build();
     parser.parse(expression).map_err(|error| {
-        format!(
-            "'{expression}' is not a cron expression: {error}. Write five fields (minute hour day month weekday), such as '0 9 * * 1-5'"
-        )
+        let why = error.to_string();
+        let why = why.trim_end_matches('.');
+        format!("'{expression}' is not a cron expression: {why}. Write five fields (minute hour day month weekday), such as '0 9 * * 1-5'")
     })
 }
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use haft_contract::ToolError;
 use haft_contract::ports::{Automation, JobDraft, JobRun, JobView, ScheduleText};
+use haft_contract::{ErrorKind, ToolError};
 use haft_store::SessionStore;
 use haft_text::display;
 use jiff::tz::TimeZone;
@@ -51,6 +51,9 @@ pub(crate) fn run(common: &Common, command: &CronCommand, output: &Output) -> Re
 
 #[expect(clippy::needless_pass_by_value, reason = "it is for map_err")]
 fn failed(error: ToolError) -> Failure {
+    if error.kind() == ErrorKind::ValidationError {
+        return Failure::usage(error.message().trim_end_matches('.').to_owned());
+    }
     Failure::failed(error.kind().as_str(), error.message().trim_end_matches('.').to_owned())
 }
 

@@ -22,7 +22,7 @@ const STATEMENTS: usize = 64;
 /// The log is cut back to this after a large group.
 const WAL_KEPT: i64 = 16 << 20;
 /// A log of at most this size stays when the database is closed. The next start reads it in less time than emptying it takes: that
-/// waits for the disk five times, and a short run such as `haft call` waits once for its record.
+/// waits for the disk four times, and a short run such as `haft call` twice for its record.
 pub(super) const WAL_LEFT: u64 = 256 << 10;
 
 /// The two connections of an open database.
