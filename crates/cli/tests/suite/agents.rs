@@ -247,15 +247,16 @@ fn tools_are_ticked_in_a_list() {
         screen.wait_for("esc leaves");
         screen.types("\u{1b}[B ");
         screen.wait_for("> [ ] write_file");
-        screen.types("noti ");
-        screen.wait_for("> [x] notify");
-        screen.types("\u{7f}\u{7f}op");
+        screen.types("http_r ");
+        screen.wait_for("> [x] http_request");
+        screen.types(&"\u{7f}".repeat(6));
+        screen.types("noop");
         screen.wait_for("[ ] noop - Does nothing (test tool) (locked)");
         screen.types("\r");
     });
     let said = format!("the agent 'coder' has {} tools", share(&world, "coder"));
     assert!(text.contains("saved to ") && text.contains(&said), "{text}");
-    assert_eq!(file(&world), coder("", "deny = [\"write_file\"]\nalso_allow = [\"notify\"]\n"));
+    assert_eq!(file(&world), coder("", "deny = [\"write_file\"]\nalso_allow = [\"http_request\"]\n"));
 }
 
 /// The same in a shell that says how it ended.
