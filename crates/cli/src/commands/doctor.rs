@@ -89,11 +89,10 @@ async fn all(common: &Common, output: &Output) -> Vec<DoctorCheck> {
     }
     if let Ok(wire) = Wire::new(common, output) {
         checks.extend(channels::checks(&wire).await);
-    }
-    checks.extend(state::checks().await);
-    if let Ok(wire) = Wire::new(common, output) {
         checks.push(automation::check(&wire).await);
     }
+    // After everything that opens the database: a damaged one is recovered by the next that does, and says so.
+    checks.extend(state::checks().await);
     checks.extend(nodes::check(common, output).await);
     checks.extend(machine::checks());
     checks
