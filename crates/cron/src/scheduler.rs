@@ -125,8 +125,11 @@ impl Scheduler {
     pub async fn step(&self) -> Result<Option<SystemTime>, StoreError> {
         let now = self.now();
         self.follow_clock(now).await?;
+        // Before the list is read: a run that ends meanwhile is still in it, and must not begin again.
+        let working = self.active().clone();
         let open = self.store().open_runs(self.workspace()).await?;
-        self.recover(&open).await?;
+        let left: Vec<_> = open.iter().filter(|(run, _)| !working.contains(&run.id)).cloned().collect();
+        self.recover(&left).await?;
         let mut busy = BusyJobs::new(&open);
         // A job that changed while it was claimed is still due.
         for _ in 0..MOST_BATCHES {
@@ -143,7 +146,7 @@ impl Scheduler {
             }
         }
         self.start_waiting(&open, &mut busy, now).await?;
-        self.retry_deliveries(&open, now);
+        self.retry_deliveries(&left, now);
         self.store().next_due(self.workspace()).await
     }
 

@@ -118,7 +118,7 @@ fn replacing_tool_takes_the_place_of_every_tool_whose_name_it_has() {
     let registry = registry(&["exec", "read_file", "noop"]);
     let tool = ScriptedTool::new("bash").define(|definition| definition.aliases = vec!["exec".into(), "noop".into()]);
     assert_eq!(registry.replace(tool.shared(), plugin()), Ok(vec!["exec".into(), "noop".into()]));
-    assert_eq!(registry.names(), ["read_file", "bash"]);
+    assert_eq!(registry.names(), ["bash", "read_file"]);
     for (name, owner) in [("exec", "bash"), ("noop", "bash"), ("read_file", "read_file")] {
         assert_eq!(registry.get(name).unwrap().name(), owner, "{name}");
     }
