@@ -14,7 +14,6 @@ pub(crate) use self::lists::{ByProvider, Lists, Overrides};
 pub(crate) use self::profile::{Profiles, optional, profile};
 pub(crate) use self::sandbox::compile as sandbox;
 pub(crate) use self::subagent::SubAgents;
-use crate::catalog::NOT_BUILT_YET;
 use crate::{Caller, Candidate, ConfigEdit, Decision, Denial, turn_limits};
 
 /// The steps of a decision, in order.
@@ -70,8 +69,11 @@ pub(crate) fn owner_only(decision: &mut Decision, tool: &Candidate<'_>, caller: 
     decision.deny("owner-only", "the sender is not the owner", denial);
 }
 
+/// A plugin or a server must not offer them to others by taking the name.
+const OWNERS: [&str; 3] = ["cron", "gateway", "whatsapp_login"];
+
 fn is_owners(tool: &Candidate<'_>) -> bool {
-    NOT_BUILT_YET.iter().filter(|planned| planned.owner_only).any(|planned| tool.names.iter().any(|name| name == planned.name))
+    OWNERS.iter().any(|owned| tool.names.iter().any(|name| name == owned))
 }
 
 /// The way forward of a model that has no other tool for it; an engine that knows one names it instead.

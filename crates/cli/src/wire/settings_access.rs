@@ -333,6 +333,9 @@ mod tests {
             "mcp",
             "memory",
             "gateway",
+            "tool_settings",
+            "max_rounds",
+            "node",
         ];
         let first = |key: &ConfigKey| key.path.split(['.', '[']).next().unwrap_or_default().to_owned();
         let settable: Vec<&str> = KEYS.iter().filter(|key| key.model_may_set).map(|key| key.path).collect();

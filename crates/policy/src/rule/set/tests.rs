@@ -144,7 +144,7 @@ fn names_that_nothing_has_are_refused_with_what_to_write() {
         ("write_fil(x)", "there is no tool or effect 'write_fil'; did you mean 'write_file' or 'write'?"),
         (
             "zzz",
-            "there is no tool or effect 'zzz'; `haft tools` lists the tools; the effects are read, write, delete, exec, connect, send, spawn, configure",
+            "there is no tool or effect 'zzz'; `haft tools` lists the tools; the effects are read, write, delete, exec, connect, send, spawn, configure, node",
         ),
         ("zz_*", "'zz_*' matches no tool; `haft tools` lists the tools; correct the pattern, or remove the rule"),
         ("mcp__github__*", "there is no MCP server 'github'; configure the server, correct its name, or remove the rule"),
