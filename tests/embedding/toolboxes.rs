@@ -42,8 +42,10 @@ async fn toolbox_has_the_tools_that_can_work_here_and_no_others() {
 fn errors_name_the_method_of_the_builder() {
     let folder = tempfile::tempdir().unwrap();
     let error = |builder: haft::ToolboxBuilder| builder.build().unwrap_err().to_string();
-    let builder = || Toolbox::builder().workspace(folder.path());
-    let commands = error(builder().state(folder.path().join("../haft-state")).commands(true));
+    let workspace = folder.path().join("work");
+    std::fs::create_dir(&workspace).unwrap();
+    let builder = || Toolbox::builder().workspace(&workspace);
+    let commands = error(builder().state(folder.path().join("state")).commands(true));
     assert!(commands.contains("make `haft::start();` the first line of `main`"), "{commands}");
     assert!(error(builder().commands(true)).contains("call `ToolboxBuilder::state`"));
     assert!(error(builder().allow_hosts(["a b"])).contains("`ToolboxBuilder::allow_hosts`"));
