@@ -32,7 +32,7 @@ static NO_MACHINE: NoMachine = NoMachine;
 /// }
 ///
 /// let host = haft::CustomHost::new().clock(Arc::new(Frozen));
-/// assert_eq!(host.clock().now(), Frozen.now());
+/// assert_eq!(Host::clock(&host).now(), Frozen.now());
 /// ```
 #[derive(Clone, Default)]
 pub struct CustomHost {

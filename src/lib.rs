@@ -3,8 +3,6 @@
 //! An agent with a tool of its own and the built-in ones, in twenty lines (features `agent` and `providers`):
 //!
 //! ```no_run
-//! # #[cfg(all(feature = "agent", feature = "providers", feature = "sqlite", feature = "tools"))]
-//! # mod page {
 //! use haft::{Agent, AgentEvent, ToolError, providers};
 //!
 //! /// Greets somebody by name.
@@ -16,7 +14,6 @@
 //!     Ok(format!("Hello, {name}!"))
 //! }
 //!
-//! # pub
 //! #[tokio::main]
 //! async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     let model = providers::anthropic("claude-sonnet-4-5")?; // the key is in ANTHROPIC_API_KEY
@@ -31,7 +28,6 @@
 //!     }
 //!     Ok(())
 //! }
-//! # }
 //! ```
 //!
 //! | feature | brings |
