@@ -35,10 +35,10 @@
 //! | none | the contract, the engine, policies, a store in memory, [`Toolbox`], [`compat`] |
 //! | `tools` (default) | the built-in tools on a workspace of this machine |
 //! | `sqlite` (default) | history, pre-images and conversations in a database |
-//! | `exec` | commands in a sandbox: [`start`] is the first line of `main` |
-//! | `agent` | [`Agent`]: the loop, with a provider of the program's own |
-//! | `providers` | [`providers`]: models over HTTP, and the forms of their protocols as data |
-//! | `mcp` | [`mcp`]: the Model Context Protocol, both ways |
+//! | `exec` | commands in a sandbox: `start` is the first line of `main` |
+//! | `agent` | `Agent`: the loop, with a provider of the program's own |
+//! | `providers` | `providers`: models over HTTP, and the forms of their protocols as data |
+//! | `mcp` | `mcp`: the Model Context Protocol, both ways |
 //! | `json-schema` | every keyword of JSON Schema in parameters |
 //! | `pdf` | text of PDF documents |
 //!

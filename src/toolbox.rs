@@ -49,7 +49,7 @@ pub(crate) fn of_program() -> ToolSource {
 
 impl Toolbox {
     /// Opens a workspace with the built-in tools; history, pre-images and spills are kept in the state folder, which must lie
-    /// elsewhere. Commands run in the sandbox if [`start`](crate::start) is the first line of `main`; without it, and without the
+    /// elsewhere. Commands run in the sandbox if `haft::start` is the first line of `main`; without it, and without the
     /// feature `exec`, the tools that run commands are left out.
     #[cfg(all(feature = "tools", feature = "sqlite"))]
     pub fn open(workspace: impl AsRef<Path>, state: impl AsRef<Path>) -> Result<Self, ToolboxError> {

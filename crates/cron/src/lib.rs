@@ -1,7 +1,7 @@
 //! Scheduled jobs: when they run, what became of each run, and the scheduler of `haft serve`.
 //!
-//! The pure part says when a job runs ([`schedule`], [`occurrences`], [`words`]), what becomes of runs that were missed ([`catch_up`]),
-//! and what a run changes of its job ([`run_effects`]). The [`Scheduler`] waits for the earliest time with one timer, and each of its
+//! The pure part says when a job runs (`schedule`, `occurrences`, `words`), what becomes of runs that were missed (`catch_up`),
+//! and what a run changes of its job (`run_effects`). The [`Scheduler`] waits for the earliest time with one timer, and each of its
 //! steps is one transaction of the store, so that a kill between two of them neither loses nor doubles a run:
 //!
 //! - A run that is due is claimed with the new time of its job. Two servers cannot both claim it: the job has another version then.
