@@ -118,14 +118,14 @@ mod tests {
         ]);
         let words = |words: &[&str]| Claim::Exec(words.iter().map(|word| (*word).to_owned()).collect());
         let expected = vec![
-            Claim::Read("/root/b.txt".into()),
+            Claim::Read("/folder/b.txt".into()),
             Claim::Write("/etc/x".into()),
             Claim::Device("camera_snap".into(), "front".into()),
             words(&["git", "status"]),
             words(&["rm"]),
             Claim::Unknown,
         ];
-        assert_eq!(permitted(&effects, Path::new("/root")), expected);
+        assert_eq!(permitted(&effects, Path::new("/folder")), expected);
         for no_list in [json!(null), json!("x"), json!({"effect": "unknown"})] {
             assert_eq!(permitted(&no_list, Path::new("/")), []);
         }
