@@ -85,9 +85,11 @@ fn a_file_that_changes_during_the_call_is_never_mixed() {
     let version = |number: usize| format!("old\n{}", format!("version {number}\n").repeat(2000));
     put(&path, version(0));
     let (mut done, mut refused) = (0, 0);
+    let changes = std::sync::atomic::AtomicUsize::new(0);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             for number in (0..).take_while(|_| !over.load(std::sync::atomic::Ordering::Relaxed)) {
+                changes.store(number, std::sync::atomic::Ordering::Relaxed);
                 let draft = world.base.join("draft");
                 std::fs::write(&draft, version(number)).unwrap();
                 std::fs::rename(&draft, &path).unwrap();
@@ -108,7 +110,8 @@ fn a_file_that_changes_during_the_call_is_never_mixed() {
         }
     });
     println!("{done} done, {refused} refused");
-    assert!(done + refused > 0, "no edit came to its end");
+    let changes = changes.into_inner();
+    assert!(done + refused > 0 && changes > 10, "{done} done, {refused} refused, {changes} changes meanwhile");
 }
 
 /// Names that are no text, have line ends in them, or are as long as names can be.
