@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use haft_nodes::ws::accept_key;
+use haft_websocket::accept_key;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
