@@ -96,7 +96,7 @@ pub(super) async fn one(State(app): State<App>, token: SignedIn, Path(id): Path<
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct SessionRequest {
     title: Option<String>,
-    /// `read-only`, `workspace-write` or `full-access`, until the server ends.
+    /// `read-only`, `workspace-write` or `full-access`.
     access: Option<String>,
 }
 
@@ -111,7 +111,7 @@ pub(super) async fn change(
     let record = sessions.open(&id).await?;
     if let Some(level) = &request.access {
         let level: Access = level.parse().map_err(ApiError::bad_request)?;
-        app.sessions.set_access(&record, level, &token)?;
+        app.sessions.set_access(&record, level, &token).await?;
     }
     if let Some(text) = &request.title {
         sessions.rename(&record.id, Some(title(text)?)).await?;

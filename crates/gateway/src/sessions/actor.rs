@@ -149,13 +149,13 @@ impl SessionActor {
 
     /// The flags of the conversation, with the access level that the user chose for it.
     fn options(&self) -> ChatOptions {
-        let access = self.host.chosen_access(&self.record.id);
+        let access = self.host.chosen_access(&self.record);
         ChatOptions { access, ..ChatOptions::default() }.for_session(&self.record)
     }
 
     /// Gives an open conversation the access level that the user chose since.
     async fn take_access(&self, chat: &mut Arc<dyn ChatBackend>, conversation: &mut Conversation) -> Result<(), ApiError> {
-        let chosen = self.host.chosen_access(&self.record.id);
+        let chosen = self.host.chosen_access(&self.record);
         if chosen.is_some_and(|level| level != conversation.runner.session.access()) {
             let with_level = self.host.backend.chat(&self.options())?;
             with_level.rewire(conversation).await?;

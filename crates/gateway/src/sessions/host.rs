@@ -37,7 +37,7 @@ pub(crate) struct SessionHost {
     open: Mutex<HashMap<String, OpenSession>>,
     /// Counts the changes of the settings by pages.
     pub(super) settings: AtomicU64,
-    /// The access levels that users chose for sessions.
+    /// The access levels that users chose for sessions in this server.
     pub(super) access: Mutex<HashMap<String, Access>>,
     pub(super) stop: CancellationToken,
 }
@@ -175,8 +175,9 @@ impl SessionHost {
 
     /// The same, where the store was asked already.
     pub(crate) fn view_of(&self, overview: SessionOverview) -> SessionView {
+        let access = self.chosen_access(&overview.record);
         let mut view = session_view(overview);
-        view.access = self.chosen_access(&view.id).map(|level| level.as_str().to_owned());
+        view.access = access.map(|level| level.as_str().to_owned());
         let Some(session) = self.sessions().get(&view.id).cloned() else { return view };
         let live = session.live.live();
         view.state = match (live.base, live.waiting) {
