@@ -121,13 +121,13 @@ impl SessionActor {
         conversation: &mut Option<(Arc<dyn ChatBackend>, Conversation)>,
         queue: &mut mpsc::Receiver<PendingMessage>,
     ) {
-        let PendingMessage { text, model, accepted, ended, .. } = message;
+        let PendingMessage { text, blocks, model, accepted, ended, .. } = message;
         if (model.is_some() || self.is_outdated(conversation.as_ref()))
             && let Some((_, before)) = conversation.take()
         {
             close_conversation(before).await.ok();
         }
-        let prepared = self.prepare(&text, model.as_deref(), conversation).await;
+        let prepared = self.prepare(&text, blocks, model.as_deref(), conversation).await;
         let (message, title, number) = match prepared {
             Ok(prepared) => prepared,
             Err(error) => return drop(accepted.send(Err(error))),
@@ -167,6 +167,7 @@ impl SessionActor {
     async fn prepare(
         &self,
         text: &str,
+        blocks: Vec<Block>,
         model: Option<&str>,
         conversation: &mut Option<(Arc<dyn ChatBackend>, Conversation)>,
     ) -> Result<(Message, String, u64), ApiError> {
@@ -174,7 +175,13 @@ impl SessionActor {
         self.take_access(chat, conversation).await?;
         adopt_chosen_model(conversation, &**chat).await?;
         let prompt = prompt(&**chat, text).await?;
-        let message = chat.message(&prompt, conversation.runner.provider.model()).await?;
+        let model = conversation.runner.provider.model();
+        if !model.accepts_pictures && blocks.iter().any(|block| matches!(block, Block::Image { .. })) {
+            let message = format!("{}/{} takes no pictures. Nothing was sent.", model.provider, model.name);
+            return Err(ApiError::bad_request(message).help("Choose another model, or leave the picture out."));
+        }
+        let mut message = chat.message(&prompt, model).await?;
+        message.blocks.extend(blocks);
         conversation.title_from(text).await?;
         prompt.prepare(&conversation.runner.session)?;
         let number = conversation.sessions.open(&self.record.id).await?.messages;
@@ -239,6 +246,11 @@ impl SessionActor {
     }
 
     fn steer(&self, message: PendingMessage, steering: &Steering) -> Option<oneshot::Sender<TurnEnd>> {
+        if !message.blocks.is_empty() {
+            let busy = ApiError::conflict("Files cannot be sent while a turn runs.").help("Send them when it has ended, or stop it.");
+            message.accepted.send(Err(busy)).ok();
+            return None;
+        }
         let item = self.live.change(|live| live.user(&message.text, None, true));
         steering.say(message.text);
         message.accepted.send(Ok(SentMessage { item, queued: true })).ok();
