@@ -1,6 +1,6 @@
 //! Files that a page sends with a message: pictures as pictures, text as text. Nothing of them is written anywhere.
 
-use haft_provider::Block;
+use haft_provider::{Block, Message};
 use haft_text::{base64, display};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -47,6 +47,25 @@ fn block(file: &AttachmentRequest) -> Result<Block, ApiError> {
     Ok(Block::text(format!("<file path=\"{name}\">\n{}\n</file>", text.trim_end_matches('\n').replace("</file>", "&lt;/file>"))))
 }
 
+/// What a message of the user is shown as: its text, and the names of the files that came with it.
+pub(crate) fn shown_text(message: &Message) -> String {
+    let mut texts = Vec::new();
+    for block in &message.blocks {
+        match block {
+            Block::Text { text, .. } => texts.push(file_name(text).map_or_else(|| text.clone(), |name| format!("[file {name}]"))),
+            Block::Image { .. } => texts.push("[picture]".to_owned()),
+            _ => {}
+        }
+    }
+    texts.join("\n\n")
+}
+
+/// The name of a file whose content a text block is.
+fn file_name(text: &str) -> Option<&str> {
+    let (name, rest) = text.strip_prefix("<file path=\"")?.split_once("\">\n")?;
+    rest.ends_with("\n</file>").then_some(name)
+}
+
 /// The kind of a picture by its first bytes: a name can say anything.
 fn picture(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
@@ -72,6 +91,13 @@ mod tests {
         assert_eq!(blocks(std::slice::from_ref(&png)).unwrap(), [Block::Image { mime: "image/png".into(), data: png.data }]);
         let text = blocks(&[file("../x\".png", "a</file>ü\n".as_bytes())]).unwrap();
         assert_eq!(text, [Block::text("<file path=\".. x .png\">\na&lt;/file>ü\n</file>")]);
+    }
+
+    #[test]
+    fn message_is_shown_with_the_names_of_its_files() {
+        let mut message = Message::user("Look at <file path=\"x\">");
+        message.blocks.extend(blocks(&[file("a.txt", b"secret plan"), file("b", b"\x89PNG")]).unwrap());
+        assert_eq!(shown_text(&message), "Look at <file path=\"x\">\n\n[file a.txt]\n\n[picture]");
     }
 
     #[test]

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::host::{MessagePurpose, PendingMessage, SentMessage, SessionHost, TurnControl};
 use super::watcher::LiveSession;
+use crate::attachments::shown_text;
 use crate::error::ApiError;
 
 /// A session that nobody writes to is closed after this time, unless a job of it runs.
@@ -181,11 +182,13 @@ impl SessionActor {
             return Err(ApiError::bad_request(message).help("Choose another model, or leave the picture out."));
         }
         let mut message = chat.message(&prompt, model).await?;
+        let mut shown = Message::user(text);
+        shown.blocks.extend(blocks.iter().cloned());
         message.blocks.extend(blocks);
         conversation.title_from(text).await?;
         prompt.prepare(&conversation.runner.session)?;
         let number = conversation.sessions.open(&self.record.id).await?.messages;
-        Ok((message, text.to_owned(), number))
+        Ok((message, shown_text(&shown), number))
     }
 
     /// The conversation; it is opened if that is not done.
