@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use haft::{BoxFuture, Toolbox};
-use haft_nodes::ws::{WsMessage, WsReader, WsRole, WsWriter, accept_key};
 use haft_nodes::{About, CallClaims, NodeClient, NodeEvent, NodeHub, NodeOutcome, NodeRequest, NodeRunner, NodeStore};
+use haft_websocket::{WsMessage, WsReader, WsRole, WsWriter, accept_key};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};

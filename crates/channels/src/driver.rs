@@ -37,7 +37,7 @@ pub struct IncomingSender {
 }
 
 /// A button that was pressed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ButtonPress {
     /// What the button stands for.
     pub value: String,
@@ -46,7 +46,7 @@ pub struct ButtonPress {
 }
 
 /// A message that came in.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct IncomingMessage {
     /// The conversation that it belongs to: also the recipient of the answer.
     pub conversation: String,

@@ -3,6 +3,7 @@
 mod approvals;
 mod conversations;
 mod polling;
+mod unanswered;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,7 +21,8 @@ use self::approvals::OpenApprovals;
 pub use self::approvals::{ApprovalAnswers, ApprovalNotice};
 pub use self::conversations::policy_channel;
 pub use self::polling::FailureReport;
-use crate::driver::{HookAnswer, HookRequest, IncomingMessage, IncomingSender};
+use self::unanswered::WaitingMessage;
+use crate::driver::{ButtonPress, HookAnswer, HookRequest, IncomingMessage, IncomingSender};
 use crate::limits::{MOST_HOOK_BYTES, MOST_INCOMING_CHARACTERS, RateLimit};
 use crate::pairing;
 use crate::service::{ChannelService, ConfiguredChannel};
@@ -37,6 +39,8 @@ pub trait ConversationHost: Send + Sync {
     fn change_sender<'a>(&'a self, session: &'a str) -> BoxFuture<'a, ()>;
     /// Runs a turn to its end; returns the answer.
     fn turn<'a>(&'a self, session: &'a str, text: String) -> BoxFuture<'a, Result<String, String>>;
+    /// The same for a message that came at a time before this program was started again: what its turn did since then is not done again.
+    fn resume<'a>(&'a self, session: &'a str, text: String, since: SystemTime) -> BoxFuture<'a, Result<String, String>>;
 }
 
 /// What became of a message.
@@ -68,7 +72,7 @@ pub struct Inbox {
     approvals: OpenApprovals,
     rates: Mutex<RateLimit>,
     guesses: Mutex<RateLimit>,
-    workers: Mutex<HashMap<String, mpsc::Sender<IncomingMessage>>>,
+    workers: Mutex<HashMap<String, mpsc::Sender<WaitingMessage>>>,
     stop: CancellationToken,
 }
 
@@ -107,25 +111,41 @@ impl Inbox {
         if message.doubt.is_some() || !self.is_allowed(configured, &message.sender).await? {
             return self.pair(configured, &message).await;
         }
-        let store = self.service.store()?;
-        if !store.first_seen(channel, &message.id, SystemTime::now()).await.map_err(|error| error.to_string())? {
+        let Some(press) = message.press.take() else { return self.take(channel, message).await };
+        if press.value.starts_with(approvals::PREFIX) {
+            message.press = Some(press.clone());
+            if !self.is_first(channel, &message, None).await? {
+                return Ok(InboxVerdict::Duplicate);
+            }
+            acknowledge(configured, &press).await;
+            return Ok(self.answer_approval(configured, &message).await);
+        }
+        // A button of a message that the model sent: what it stands for is the answer.
+        message.text.clone_from(&press.value);
+        let taken = self.take(channel, message).await?;
+        if taken != InboxVerdict::Duplicate {
+            acknowledge(configured, &press).await;
+        }
+        Ok(taken)
+    }
+
+    /// Records a message as one that waits for an answer, and gives it to its conversation.
+    async fn take(self: &Arc<Self>, channel: &str, message: IncomingMessage) -> Result<InboxVerdict, String> {
+        let body = serde_json::to_string(&message).map_err(|error| error.to_string())?;
+        if !self.is_first(channel, &message, Some(&body)).await? {
             return Ok(InboxVerdict::Duplicate);
         }
-        match &message.press {
-            Some(press) => {
-                if let Ok(driver) = &configured.driver {
-                    driver.acknowledge(press).await;
-                }
-                if press.value.starts_with(approvals::PREFIX) {
-                    return Ok(self.answer_approval(configured, &message).await);
-                }
-                // A button of a message that the model sent: what it stands for is the answer.
-                message.text = press.value.clone();
-                message.press = None;
-                Ok(self.enqueue(channel, message))
-            }
-            None => Ok(self.enqueue(channel, message)),
+        let id = message.id.clone();
+        let verdict = self.enqueue(channel, WaitingMessage { message, cut_off: None });
+        if verdict == InboxVerdict::Limited {
+            self.settled(channel, &id).await;
         }
+        Ok(verdict)
+    }
+
+    async fn is_first(&self, channel: &str, message: &IncomingMessage, waiting: Option<&str>) -> Result<bool, String> {
+        let store = self.service.store()?;
+        store.first_seen(channel, &message.id, SystemTime::now(), waiting).await.map_err(|error| error.to_string())
     }
 
     /// Checks a request of a service, and takes the messages that it brought.
@@ -185,6 +205,12 @@ impl Inbox {
         let mut command = ChannelCommand::new(channel, &to.conversation, ChannelAction::Send, text);
         command.thread_id.clone_from(&to.thread);
         self.service.send(&command, None, key).await
+    }
+}
+
+async fn acknowledge(channel: &ConfiguredChannel, press: &ButtonPress) {
+    if let Ok(driver) = &channel.driver {
+        driver.acknowledge(press).await;
     }
 }
 

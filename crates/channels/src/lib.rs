@@ -8,6 +8,7 @@
 mod chat;
 mod delivery;
 mod desktop;
+mod dial;
 mod discord;
 mod driver;
 mod email;

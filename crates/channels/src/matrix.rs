@@ -1,5 +1,6 @@
 //! Matrix: the client-server API. Messages come in by `/sync`, which waits for them.
 
+mod polls;
 mod sync;
 #[cfg(test)]
 mod tests;
@@ -23,6 +24,7 @@ const ACTIONS: &[ChannelAction] = &[
     ChannelAction::Delete,
     ChannelAction::React,
     ChannelAction::Read,
+    ChannelAction::Poll,
     ChannelAction::Thread,
 ];
 const LONGEST: usize = 16_000;
@@ -133,7 +135,7 @@ impl ChannelDriver for Matrix {
                     event(&self.call(self.request("PUT", &path).json(&json!({}))).await?)
                 }
                 ChannelAction::Read => self.read(&room, command).await,
-                ChannelAction::Poll => Err(SendFailure::refused("this channel has no polls")),
+                ChannelAction::Poll => self.put(&room, polls::START, &polls::start(command), key).await,
             }
         })
     }
@@ -218,7 +220,7 @@ fn entries(body: &Value) -> Vec<ChannelEntry> {
             id: event["event_id"].as_str()?.to_owned(),
             from: event["sender"].as_str()?.to_owned(),
             at: at.map(|at| at.to_string()),
-            text: event["content"]["body"].as_str()?.to_owned(),
+            text: polls::text(event).or_else(|| event["content"]["body"].as_str().map(str::to_owned))?,
         })
     };
     let mut entries: Vec<ChannelEntry> = body["chunk"].as_array().into_iter().flatten().filter_map(entry).collect();

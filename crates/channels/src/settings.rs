@@ -31,6 +31,8 @@ pub struct ChannelSettings {
     pub imap_url: Option<String>,
     /// The token or password, or why there is none.
     pub token: Result<Secret, String>,
+    /// The token of the app itself, for its socket, if one is named, or why it cannot be read.
+    pub app_token: Option<Result<Secret, String>>,
     /// The signing key, if one is named, or why it cannot be read.
     pub secret: Option<Result<Secret, String>>,
     /// The public key of requests of Discord.
@@ -64,6 +66,7 @@ impl ChannelSettings {
             base_url: None,
             imap_url: None,
             token: Err("token_env is not set".into()),
+            app_token: None,
             secret: None,
             public_key: None,
             user: None,

@@ -1,6 +1,8 @@
-//! Slack: the Web API over HTTPS. Messages and button presses come in as signed requests of the Events API.
+//! Slack: the Web API over HTTPS. Messages and button presses come in over a socket, or as signed requests of the Events API.
 
 mod events;
+mod polls;
+mod socket;
 #[cfg(test)]
 mod tests;
 
@@ -9,7 +11,8 @@ use haft_contract::ports::{ChannelAction, ChannelCommand, ChannelEntry, ChannelF
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::driver::{Capabilities, ChannelDriver, HookAnswer, HookRequest, button};
+use self::socket::SlackSocket;
+use crate::driver::{Capabilities, ChannelDriver, HookAnswer, HookRequest, PolledMessages, button};
 use crate::settings::ChannelSettings;
 use crate::wire::{Wire, WireAnswer, WireRequest, encoded};
 use crate::{Secret, SendFailure};
@@ -22,6 +25,7 @@ const ACTIONS: &[ChannelAction] = &[
     ChannelAction::Delete,
     ChannelAction::React,
     ChannelAction::Read,
+    ChannelAction::Poll,
     ChannelAction::Thread,
 ];
 /// Longer texts are cut by Slack; a section with buttons takes 3,000.
@@ -33,12 +37,14 @@ pub(crate) struct Slack {
     base: String,
     token: Secret,
     secret: Option<Secret>,
+    socket: Option<SlackSocket>,
 }
 
 impl Slack {
     pub(crate) fn new(settings: &ChannelSettings) -> Result<Self, String> {
         let (base, is_local) = settings.base(BASE)?;
-        Ok(Self { wire: Wire::new(is_local), base, token: settings.token()?, secret: settings.signing_key()? })
+        let socket = settings.app_token.clone().transpose()?.map(SlackSocket::new);
+        Ok(Self { wire: Wire::new(is_local), base, token: settings.token()?, secret: settings.signing_key()?, socket })
     }
 
     fn authorized(&self, request: WireRequest) -> WireRequest {
@@ -137,7 +143,7 @@ impl ChannelDriver for Slack {
                 }
                 ChannelAction::Delete => ("chat.delete", json!({ "channel": command.to, "ts": command.message_id })),
                 ChannelAction::React => (if command.is_removal { "reactions.remove" } else { "reactions.add" }, reaction(command)),
-                ChannelAction::Poll => return Err(SendFailure::refused("Slack has no polls")),
+                ChannelAction::Poll => return self.ask_all(command).await,
             };
             let answer = self.call(method, &body).await?;
             Ok(ChannelReceipt::delivered(answer["ts"].as_str().map(str::to_owned).or_else(|| command.message_id.clone())))
@@ -149,6 +155,18 @@ impl ChannelDriver for Slack {
             let who = self.call("auth.test", &json!({})).await?;
             let part = |key: &str| who[key].as_str().unwrap_or("?").to_owned();
             Ok(format!("{} in {}", part("user"), part("team")))
+        })
+    }
+
+    /// With a token of the app its messages come over a socket.
+    fn polls(&self) -> bool {
+        self.socket.is_some()
+    }
+
+    fn poll<'a>(&'a self, cursor: Option<&'a str>) -> BoxFuture<'a, Result<PolledMessages, SendFailure>> {
+        Box::pin(async move {
+            let socket = self.socket.as_ref().ok_or_else(|| SendFailure::refused("app_token_env is not set"))?;
+            socket.poll(self, cursor).await
         })
     }
 
@@ -230,7 +248,7 @@ fn entries(body: &Value) -> Vec<ChannelEntry> {
     let entry = |message: &Value| {
         let from = message["user"].as_str().or(message["username"].as_str()).or(message["bot_id"].as_str()).unwrap_or("unknown");
         let id = message["ts"].as_str()?.to_owned();
-        Some(ChannelEntry { from: from.to_owned(), at: at(&id), text: message["text"].as_str().unwrap_or_default().to_owned(), id })
+        Some(ChannelEntry { from: from.to_owned(), at: at(&id), text: polls::with_reactions(message), id })
     };
     let mut entries: Vec<ChannelEntry> = body["messages"].as_array().into_iter().flatten().filter_map(entry).collect();
     entries.sort_by(|one, other| one.id.cmp(&other.id));

@@ -22,6 +22,9 @@ use tokio_util::sync::CancellationToken;
 struct EchoHost {
     begun: Mutex<Vec<String>>,
     turns: Mutex<Vec<(String, String)>>,
+    resumed: Mutex<Vec<(String, String)>>,
+    /// Whether turns do not end.
+    hangs: Mutex<bool>,
     changed: Mutex<Vec<String>>,
 }
 
@@ -38,7 +41,18 @@ impl ConversationHost for EchoHost {
     }
     fn turn<'a>(&'a self, session: &'a str, text: String) -> BoxFuture<'a, Result<String, String>> {
         self.turns.lock().unwrap().push((session.to_owned(), text.clone()));
-        Box::pin(async move { if text == "fail" { Err("secret reason".into()) } else { Ok(format!("echo {text}")) } })
+        let hangs = *self.hangs.lock().unwrap();
+        Box::pin(async move {
+            if hangs {
+                std::future::pending::<()>().await;
+            }
+            if text == "fail" { Err("secret reason".into()) } else { Ok(format!("echo {text}")) }
+        })
+    }
+    fn resume<'a>(&'a self, session: &'a str, text: String, since: SystemTime) -> BoxFuture<'a, Result<String, String>> {
+        assert!(since <= SystemTime::now());
+        self.resumed.lock().unwrap().push((session.to_owned(), text.clone()));
+        Box::pin(async move { Ok(format!("continued {text}")) })
     }
 }
 
@@ -66,8 +80,13 @@ struct Setup {
 }
 
 async fn setup(change: impl FnOnce(&mut ChannelSettings)) -> Setup {
-    let server = Server::start(vec![Reply::ok(json!({"ok": true, "ts": "1.5", "result": {"message_id": 7}}).to_string())]).await;
-    let mut channel = settings(ChannelKind::Telegram, &server.url);
+    let reply = Reply::ok(json!({"ok": true, "ts": "1.5", "result": {"message_id": 7}}).to_string());
+    setup_with(ChannelKind::Telegram, vec![reply], change).await
+}
+
+async fn setup_with(kind: ChannelKind, replies: Vec<Reply>, change: impl FnOnce(&mut ChannelSettings)) -> Setup {
+    let server = Server::start(replies).await;
+    let mut channel = settings(kind, &server.url);
     (channel.name, channel.receives, channel.allow_from) = ("phone".into(), true, vec!["5".into()]);
     change(&mut channel);
     let (folder, service, store) = service(vec![channel]);
@@ -305,4 +324,142 @@ async fn updates_of_telegram_are_fetched_and_a_service_that_hangs_or_lies_stops_
     until(|| setup.server.received().len() >= 5).await;
     assert_eq!(setup.store.cursor("phone").await.unwrap().as_deref(), Some("12"));
     running.abort();
+}
+
+/// A server of the program on a folder, whose answers go to the channel `phone` at an address.
+fn started(folder: &std::path::Path, url: &str) -> (Arc<Inbox>, Arc<EchoHost>, CancellationToken) {
+    let mut channel = settings(ChannelKind::Slack, url);
+    (channel.name, channel.receives, channel.allow_from) = ("phone".into(), true, vec!["5".into()]);
+    let store: Arc<dyn ChannelStore> = Arc::new(haft_store::SqliteCallLog::open(folder).unwrap().log.channels());
+    let opened = move || Ok(Arc::clone(&store));
+    let service = haft_channels::ChannelService::new(vec![channel], &haft_channels::ChannelPorts::default(), Box::new(opened));
+    let (host, stop) = (Arc::new(EchoHost::default()), CancellationToken::new());
+    let inbox = Inbox::new(Arc::new(service), Arc::clone(&host) as _, Arc::new(FirstAnswers::default()), stop.clone());
+    (inbox, host, stop)
+}
+
+#[tokio::test]
+async fn message_that_was_being_answered_when_a_server_ended_is_answered_by_the_next_or_said_to_be_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(vec![Reply::ok(json!({"ok": true, "ts": "1.5"}).to_string())]).await;
+    let texts = || server.received().iter().map(|request| request.json()["text"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
+    // The first ends in the middle of a turn, with another message that waits, as a kill does: nothing of it is told.
+    let killed = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let (path, url) = (folder.path().to_owned(), server.url.clone());
+    let first = killed.spawn(async move {
+        let (inbox, host, _) = started(&path, &url);
+        *host.hangs.lock().unwrap() = true;
+        assert_eq!(inbox.accept("phone", message("5", "m1", "first")).await, Ok(InboxVerdict::Taken));
+        assert_eq!(inbox.accept("phone", message("5", "m2", "second")).await, Ok(InboxVerdict::Taken));
+        until(|| host.turns.lock().unwrap().len() == 1).await;
+    });
+    first.await.unwrap();
+    tokio::task::spawn_blocking(move || drop(killed)).await.unwrap();
+    assert_eq!(texts(), Vec::<String>::new());
+    // The next continues both, in their order, and stops in the middle of a third, in an orderly way.
+    {
+        let (inbox, host, stop) = started(folder.path(), &server.url);
+        let run = tokio::spawn(Arc::clone(&inbox).run(Arc::new(|channel: &str, why: &str| panic!("{channel}: {why}"))));
+        until(|| texts().len() == 2).await;
+        assert_eq!(texts(), ["continued first", "continued second"]);
+        let resumed: Vec<String> = host.resumed.lock().unwrap().iter().map(|(_, text)| text.clone()).collect();
+        assert_eq!(resumed, ["first", "second"]);
+        stop.cancel();
+        run.await.unwrap();
+    }
+    // What was answered is not answered again; what no server could answer is said to be lost, once.
+    let store = haft_store::SqliteCallLog::open(folder.path()).unwrap().log.channels();
+    let body = serde_json::to_string(&message("5", "m3", "third")).unwrap();
+    store.first_seen("phone", "m3", SystemTime::now() - Duration::from_hours(25), Some(&body)).await.unwrap();
+    let stranger = serde_json::to_string(&message("6", "m4", "from a stranger")).unwrap();
+    store.first_seen("phone", "m4", SystemTime::now(), Some(&stranger)).await.unwrap();
+    drop(store);
+    for _ in 0..2 {
+        let (inbox, host, stop) = started(folder.path(), &server.url);
+        let run = tokio::spawn(Arc::clone(&inbox).run(Arc::new(|channel: &str, why: &str| panic!("{channel}: {why}"))));
+        until(|| texts().len() == 3).await;
+        assert!(texts()[2].starts_with("This message was not answered, because this Haft was stopped"), "{:?}", texts());
+        assert_eq!(*host.resumed.lock().unwrap(), []);
+        stop.cancel();
+        run.await.unwrap();
+    }
+}
+
+/// One connection of a socket of Slack: says what it is told to, and returns what comes back.
+async fn socket(listener: &tokio::net::TcpListener, envelopes: Vec<serde_json::Value>) -> Vec<String> {
+    use haft_websocket::{WsMessage, WsReader, WsRole, WsWriter, accept_key};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let (mut stream, _) = listener.accept().await.unwrap();
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(stream.read_u8().await.unwrap());
+    }
+    let head = String::from_utf8(head).unwrap();
+    assert!(head.starts_with("GET /link?ticket=1 HTTP/1.1\r\n"), "{head}");
+    let key = head.lines().find_map(|line| line.strip_prefix("Sec-WebSocket-Key: ")).unwrap();
+    let answer = format!("HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nsec-websocket-accept: {}\r\n\r\n", accept_key(key));
+    stream.write_all(answer.as_bytes()).await.unwrap();
+    let (read, write) = tokio::io::split(stream);
+    let (mut reader, mut writer) = (WsReader::new(read, WsRole::Server), WsWriter::new(write, WsRole::Server));
+    let mut heard = Vec::new();
+    writer.send(&WsMessage::Ping(b"x".to_vec())).await.unwrap();
+    assert_eq!(reader.next().await.unwrap(), WsMessage::Pong);
+    for envelope in envelopes {
+        writer.send(&WsMessage::Text(envelope.to_string())).await.unwrap();
+        if envelope["envelope_id"].is_string() {
+            match reader.next().await {
+                Ok(WsMessage::Text(text)) => heard.push(text),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    heard
+}
+
+#[tokio::test]
+async fn socket_of_slack_brings_messages_and_presses_and_is_acknowledged_when_they_are_recorded() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("ws://{}/link?ticket=1", listener.local_addr().unwrap());
+    let reply = Reply::ok(json!({"ok": true, "ts": "1.5", "url": url}).to_string());
+    let setup = setup_with(ChannelKind::Slack, vec![reply], |channel| {
+        channel.app_token = Some(Ok(haft_channels::Secret::new("xapp-1")));
+        channel.secret = None;
+    })
+    .await;
+    let stop = CancellationToken::new();
+    let inbox = Inbox::new(Arc::clone(&setup.service), Arc::clone(&setup.host) as _, Arc::clone(&setup.answers) as _, stop.clone());
+    let run = tokio::spawn(inbox.run(Arc::new(|_: &str, _: &str| {})));
+    let event = |id: &str, user: &str, ts: &str, text: &str| {
+        let event = json!({"type": "message", "channel": "D1", "channel_type": "im", "user": user, "text": text, "ts": ts});
+        json!({"type": "events_api", "envelope_id": id, "payload": {"type": "event_callback", "event": event}})
+    };
+    let acknowledged = |id: &str| json!({ "envelope_id": id }).to_string();
+    // The same message twice, one of a stranger, something unknown, and then Slack wants another connection.
+    let first = vec![
+        json!({"type": "hello", "num_connections": 1}),
+        event("e1", "5", "1.1", "hi"),
+        event("e2", "5", "1.1", "hi"),
+        event("e3", "6", "1.2", "let me in"),
+        json!({"type": "slash_commands", "envelope_id": "e4", "payload": {"command": "/x"}}),
+        json!({"type": "disconnect", "reason": "refresh_requested"}),
+    ];
+    assert_eq!(socket(&listener, first).await, [acknowledged("e1"), acknowledged("e2"), acknowledged("e3"), acknowledged("e4")]);
+    let press = json!({"type": "block_actions", "user": {"id": "5"}, "channel": {"id": "D1"},
+        "actions": [{"action_id": "haft_0", "action_ts": "3.4", "value": "yes"}]});
+    let second = vec![json!({"type": "interactive", "envelope_id": "e5", "payload": press})];
+    assert_eq!(socket(&listener, second).await, [acknowledged("e5")]);
+    let sent = || -> Vec<String> {
+        let received = setup.server.received();
+        received
+            .iter()
+            .filter(|request| request.line.ends_with("chat.postMessage"))
+            .map(|request| request.json()["text"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    until(|| sent().len() == 2).await;
+    assert_eq!(sent(), ["echo hi", "echo yes"]);
+    let opened: Vec<_> = setup.server.received().into_iter().filter(|request| request.line.ends_with("apps.connections.open")).collect();
+    assert!(opened.len() >= 2 && opened.iter().all(|request| request.header("authorization") == Some("Bearer xapp-1")), "{opened:?}");
+    stop.cancel();
+    run.await.unwrap();
 }

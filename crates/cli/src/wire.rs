@@ -11,6 +11,7 @@ mod channels;
 mod cleaning;
 mod command_rules;
 mod config_lint;
+mod cut_off_turn;
 mod hooks;
 mod host;
 mod jobs;
@@ -65,6 +66,7 @@ pub(crate) use self::automation::{SchedulerLock, folder_key, signal_file};
 pub(crate) use self::channels::{ChannelCaller, ServedChannels};
 pub(crate) use self::cleaning::finish as finish_cleaning;
 pub(crate) use self::config_lint::warn_of_settings;
+pub(crate) use self::cut_off_turn::{TurnProgress, turn_progress};
 pub(crate) use self::jobs::JobSettings;
 pub(crate) use self::lineage::Lineage;
 pub(crate) use self::lint::warn_of_idle_rules;
@@ -75,7 +77,7 @@ pub(crate) use self::nodes::{LocalRunner, node_name};
 pub(crate) use self::plugins::{ProjectPlugin, plugin_store, project_plugins, register_plugin, registry_in};
 pub(crate) use self::prompts::{Prompts, prompt_folders};
 pub(crate) use self::retention::{PruneMode, PrunedKind, QUARANTINE, prune};
-pub(crate) use self::server_control::{RestartRequest, ServerControl};
+pub(crate) use self::server_control::{RestartRequest, ServerControl, changed_keys};
 pub(crate) use self::services::{add_planning, small_model, terminal_questions};
 pub(crate) use self::settings::{
     Settings, TrustMode, check, check_text, config_file, data_folder, read, refused, report_width, user_file, workspace,

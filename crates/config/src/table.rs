@@ -150,6 +150,7 @@ pub static KEYS: &[ConfigKey] = &[
     key("channels.*.imap_url", Text, UNSET, UserOnly, "Where mail is read, as imaps://host."),
     key("channels.*.token_env", Text, UNSET, UserOnly, "The variable that holds the token of the bot or app, or the password of the mail account."),
     key("channels.*.secret_env", Text, UNSET, UserOnly, "The variable that holds the key that requests of a webhook or of Slack are signed with."),
+    key("channels.*.app_token_env", Text, UNSET, UserOnly, "The variable with the token of a Slack app (xapp-…) for messages over a socket."),
     key("channels.*.public_key", Text, UNSET, UserOnly, "The public key that requests of Discord are signed with."),
     key("channels.*.user", Text, UNSET, UserOnly, "The name of the mail account, or the own id in Matrix."),
     key("channels.*.from", Text, UNSET, UserOnly, "The sender of mails."),

@@ -47,6 +47,10 @@ impl<'a> AutomationUse<'a> {
     pub async fn list(&self) -> Result<Vec<JobView>, ToolError> {
         self.port()?.list().await
     }
+    /// One job, by id, name, or the beginning of one.
+    pub async fn find(&self, job: &str) -> Result<JobView, ToolError> {
+        self.port()?.find(job).await
+    }
     /// The newest runs of a job, or of all. Results of runs that saw untrusted content are brought into this conversation.
     pub async fn runs(&self, job: Option<&str>, limit: usize) -> Result<Vec<JobRun>, ToolError> {
         let runs = self.port()?.runs(job, limit).await?;

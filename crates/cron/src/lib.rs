@@ -28,7 +28,7 @@ mod words;
 pub use catch_up::{GRACE, MOST_CAUGHT_UP};
 pub use delivery::DELIVERY_PAUSES;
 pub use duration::{duration_words, parse_duration};
-pub use moment::{parse_moment, show_moment};
+pub use moment::{parse_moment, rfc_3339, show_moment};
 pub use occurrences::{latest, next_after, next_three};
 pub use ports::{JobExecutor, RunOutcome, WebhookSender};
 pub use run_effects::{BACK_OFF, DISABLE_AFTER, NOTICE_PAUSE};

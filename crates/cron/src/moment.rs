@@ -33,6 +33,11 @@ pub fn show_moment(at: SystemTime, zone: &TimeZone) -> String {
     }
 }
 
+/// A moment for programs: RFC 3339, with the offset of its zone.
+pub fn rfc_3339(at: SystemTime, zone: &TimeZone) -> Option<String> {
+    Some(Timestamp::try_from(at).ok()?.to_zoned(zone.clone()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string())
+}
+
 pub(crate) fn zone_name(zone: &TimeZone) -> String {
     zone.iana_name().unwrap_or("local time").to_owned()
 }

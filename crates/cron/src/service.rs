@@ -17,7 +17,7 @@ use crate::job_change::{JobOrigin, changed_job, new_job};
 use crate::moment::show_moment;
 use crate::new_runs::new_run;
 use crate::occurrences::next_three;
-use crate::words::describe;
+use crate::words::{describe, schedule_json};
 
 /// The most jobs of one folder.
 const MOST_JOBS: usize = 20_000;
@@ -263,7 +263,7 @@ fn view_of(job: ScheduledJob, last_run: Option<JobRun>) -> JobView {
         JobSchedule::At { at, .. } if next.is_some_and(|next| next != *at) => next_three(&job.schedule, next).into_iter().take(1).collect(),
         schedule => next_three(schedule, next),
     };
-    JobView { words, next_runs, last_run, job }
+    JobView { words, schedule: schedule_json(&job.schedule), next_runs, last_run, job }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is for map_err")]

@@ -2,9 +2,10 @@
 
 use haft_contract::ports::{DeliveryState, JobRun, JobSchedule, RunState};
 use jiff::tz::TimeZone;
+use serde_json::{Value, json};
 
 use crate::duration::duration_words;
-use crate::moment::show_moment;
+use crate::moment::{rfc_3339, show_moment};
 use crate::schedule::stored_expression;
 
 const DAYS: [&str; 8] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
@@ -16,6 +17,18 @@ pub fn describe(schedule: &JobSchedule) -> String {
         JobSchedule::At { at, .. } => format!("once, on {}", show_moment(*at, &zone)),
         JobSchedule::Every { every, .. } => format!("every {}", duration_words(*every)),
         JobSchedule::Cron { expression, zone } => format!("{} ({zone})", simple(expression).unwrap_or_else(|| in_full(expression))),
+    }
+}
+
+/// A schedule for programs: moments in RFC 3339, pauses in seconds.
+pub(crate) fn schedule_json(schedule: &JobSchedule) -> Value {
+    let shown = TimeZone::get(schedule.zone()).unwrap_or(TimeZone::UTC);
+    match schedule {
+        JobSchedule::At { at, zone } => json!({ "kind": "at", "at": rfc_3339(*at, &shown), "zone": zone }),
+        JobSchedule::Every { every, anchor, zone } => {
+            json!({ "kind": "every", "every_seconds": every.as_secs_f64(), "anchor": rfc_3339(*anchor, &shown), "zone": zone })
+        }
+        JobSchedule::Cron { expression, zone } => json!({ "kind": "cron", "expression": expression, "zone": zone }),
     }
 }
 
@@ -62,7 +75,27 @@ pub fn run_line(run: &JobRun, zone: &TimeZone) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, SystemTime};
+
     use super::*;
+
+    #[test]
+    fn schedules_are_readable_for_programs() {
+        let (at, zone) = (SystemTime::UNIX_EPOCH + Duration::from_secs(1_798_131_600), "Europe/Berlin".to_owned());
+        for (schedule, expected) in [
+            (JobSchedule::At { at, zone: zone.clone() }, json!({"kind": "at", "at": "2026-12-24T18:00:00+01:00", "zone": zone})),
+            (
+                JobSchedule::Every { every: Duration::from_millis(90_500), anchor: at, zone: "UTC".into() },
+                json!({"kind": "every", "every_seconds": 90.5, "anchor": "2026-12-24T17:00:00+00:00", "zone": "UTC"}),
+            ),
+            (
+                JobSchedule::Cron { expression: "0 9 * * 1-5".into(), zone: zone.clone() },
+                json!({"kind": "cron", "expression": "0 9 * * 1-5", "zone": zone}),
+            ),
+        ] {
+            assert_eq!(schedule_json(&schedule), expected);
+        }
+    }
 
     #[test]
     fn cron_expressions_are_said_in_words() {

@@ -5,7 +5,7 @@ import { fill, h } from './dom.js';
 import { watchApprovals } from './elements/approval.js';
 import './elements/shell.js';
 import { listenToKeys } from './keys.js';
-import { mountNotices, report } from './notices.js';
+import { mountNotices, report, toast } from './notices.js';
 import { store } from './store.js';
 import { applyTheme } from './theme.js';
 import { startTicker } from './ticker.js';
@@ -72,6 +72,10 @@ async function start() {
   store.on(
     'connection',
     (state) => state === 'ended' && showSignIn({ message: 'This page is signed out.', help: 'Its token was revoked, or it has expired.' }),
+  );
+  store.on(
+    'changed:settings',
+    ({ wider = [] }) => wider.length && toast('The configuration has changed.', { fix: `These settings allow more now, or may: ${wider.join(', ')}.` }),
   );
   addEventListener('online', () => store.wake());
   document.addEventListener('visibilitychange', () => document.hidden || store.wake());

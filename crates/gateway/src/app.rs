@@ -1,6 +1,7 @@
 //! What every request handler has.
 
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use haft_nodes::NodeHub;
 use tokio_util::sync::CancellationToken;
@@ -38,6 +39,14 @@ impl App {
     pub(crate) fn session_stamp(&self) -> Option<AnswerStamp> {
         let revision = self.backend.sessions().revision()?;
         Some(AnswerStamp::of(&(revision, self.approvals.hub.newest(), self.sessions.open_count())))
+    }
+
+    /// What answers from files of the user depend on: every call that is recorded, every event, and the second, because other programs
+    /// change files as well.
+    pub(crate) fn file_stamp(&self) -> Option<AnswerStamp> {
+        let revision = self.backend.sessions().revision()?;
+        let second = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs();
+        Some(AnswerStamp::of(&(revision, self.approvals.hub.newest(), self.backend.versions(), second)))
     }
 
     /// Tells every page that something which it may show has changed.

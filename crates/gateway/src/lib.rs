@@ -8,6 +8,7 @@ mod api;
 mod app;
 mod approvals;
 mod assets;
+mod attachments;
 mod auth;
 mod backend;
 mod body;

@@ -91,6 +91,9 @@ const PATHS: &[(&str, &str, &str, &str, &str, &str)] = &[
     ("get", "/api/files", "view", "Files of the workspace that fit what was typed", "", ""),
     ("get", "/api/spills", "view", "A part of the whole of an output that was cut", "", ""),
     ("get", "/api/nodes", "view", "Paired machines, and those that ask to be paired", "", ""),
+    ("post", "/api/nodes/pair", "admin", "Let one machine ask to be paired", "", ""),
+    ("post", "/api/nodes/approve", "admin", "Pair the machine that shows this code", "CodeRequest", ""),
+    ("delete", "/api/nodes/{id}", "admin", "Revoke a machine", "", ""),
     ("post", "/api/render", "view", "Text as HTML", "RenderRequest", ""),
     ("get", "/api/openapi.json", "view", "This document", "", ""),
 ];

@@ -6,6 +6,7 @@
 mod ansi;
 mod diff;
 mod highlight;
+mod json_tree;
 mod markdown;
 
 use std::borrow::Cow;
@@ -16,7 +17,8 @@ use haft_text::truncate::first_chars;
 
 pub(crate) use self::ansi::ansi;
 pub(crate) use self::diff::diff;
-pub(crate) use self::highlight::{code, json};
+pub(crate) use self::highlight::code;
+pub(crate) use self::json_tree::json;
 pub(crate) use self::markdown::{MarkdownBlocks, blocks, markdown};
 
 /// Characters of a text that are rendered; the whole of it is read in pages.

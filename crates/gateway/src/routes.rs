@@ -109,6 +109,9 @@ fn of_system() -> Router<App> {
         .route("/files", get(files::complete))
         .route("/spills", get(files::spill))
         .route("/nodes", get(nodes::list))
+        .route("/nodes/pair", post(nodes::pair))
+        .route("/nodes/approve", post(nodes::approve))
+        .route("/nodes/{id}", delete(nodes::revoke))
         .route("/render", post(system::render))
         .route("/openapi.json", get(system::openapi))
 }
@@ -132,6 +135,7 @@ pub(crate) fn bodies(generator: &mut schemars::SchemaGenerator) {
     add::<history::UndoBody>(generator);
     add::<memory::MemoryFileRequest>(generator);
     add::<memory::NoteRequest>(generator);
+    add::<nodes::CodeRequest>(generator);
     add::<sessions::CreateRequest>(generator);
     add::<sessions::ForkRequest>(generator);
     add::<sessions::MessageRequest>(generator);

@@ -64,6 +64,11 @@ impl ServedSessions {
         self.host.use_new_settings();
     }
 
+    /// Tells every page that these settings allow more than before, or may.
+    pub fn widened(&self, keys: &[String]) {
+        self.approvals.hub.send("changed", None, &json!({ "what": "settings", "wider": keys }));
+    }
+
     /// Tells every page that something which it may show has changed.
     pub fn changed(&self, what: &str) {
         self.approvals.hub.send("changed", None, &json!({ "what": what }));

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use haft_contract::ports::{NodeCall, NodeDirectory, NodeSummary, PendingNode};
 use haft_contract::{BoxFuture, CommandRequest, Effect, ToolError, ToolOutput};
+use haft_websocket::{WsMessage, WsRole};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -22,7 +23,6 @@ use crate::frame::Frame;
 use crate::handshake::{HandshakeError, PairingVerdict, Secured, as_gateway};
 use crate::keys::{MachineKey, PeerKey};
 use crate::link::{BoxStream, OpenSocket, PING};
-use crate::ws::{WsMessage, WsRole};
 
 /// How long a machine may take to prove its key.
 const HANDSHAKE: Duration = Duration::from_secs(10);

@@ -23,7 +23,6 @@ mod link;
 mod node;
 mod policy;
 mod resolve;
-pub mod ws;
 
 pub use self::book::{PairedNode, PairingBook};
 pub use self::control::{ControlClient, ControlRequest, ControlServer};

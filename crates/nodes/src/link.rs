@@ -3,12 +3,12 @@
 use std::io;
 use std::time::Duration;
 
+use haft_websocket::{MAX_MESSAGE, WsMessage, WsReader, WsRole, WsWriter};
 use tokio::io::{AsyncRead, AsyncWrite, ReadHalf, WriteHalf};
 use tokio::time::timeout;
 
 use crate::cipher::{Decryptor, Encryptor, OVERHEAD};
 use crate::frame::Frame;
-use crate::ws::{MAX_MESSAGE, WsMessage, WsReader, WsRole, WsWriter};
 
 /// How long the other end may take to accept one message.
 const WRITE: Duration = Duration::from_secs(30);
@@ -74,6 +74,7 @@ impl LinkReader {
             }
             WsMessage::Ping(payload) => Ok(Arrival::Ping(payload)),
             WsMessage::Pong => Ok(Arrival::Pong),
+            WsMessage::Text(_) => Err(io::Error::new(io::ErrorKind::InvalidData, "the other machine sent text, which no node does")),
             WsMessage::Close => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the other machine closed the connection")),
         }
     }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_text::display;
+use haft_websocket::WsRole;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
@@ -20,7 +21,6 @@ use crate::frame::Frame;
 use crate::handshake::{HandshakeError, Secured, as_node};
 use crate::keys::{MachineKey, PeerKey};
 use crate::link::{Arrival, OpenSocket};
-use crate::ws::WsRole;
 
 /// How long the first wait is before a connection is tried again; each is twice as long as the one before.
 const FIRST_WAIT: Duration = Duration::from_millis(500);

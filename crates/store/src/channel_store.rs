@@ -83,6 +83,21 @@ pub struct ConversationRecord {
     pub updated: SystemTime,
 }
 
+/// A message that came in and was not answered before its process ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnansweredMessage {
+    /// The channel.
+    pub channel: String,
+    /// Its id in the channel.
+    pub message: String,
+    /// What was stored with it.
+    pub body: String,
+    /// When it came.
+    pub at: SystemTime,
+    /// How many processes have worked on it before.
+    pub attempts: u32,
+}
+
 /// What a guess at a code led to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GuessAnswer {
@@ -136,8 +151,18 @@ pub trait ChannelStore: Send + Sync {
     /// The conversations, the newest first.
     fn conversations(&self, limit: usize) -> BoxFuture<'_, Result<Vec<ConversationRecord>, StoreError>>;
 
-    /// Notes a message that came in; says whether it is new.
-    fn first_seen<'a>(&'a self, channel: &'a str, message: &'a str, at: SystemTime) -> BoxFuture<'a, Result<bool, StoreError>>;
+    /// Notes a message that came in; says whether it is new. With a body it waits for an answer of this process from now on.
+    fn first_seen<'a>(
+        &'a self,
+        channel: &'a str,
+        message: &'a str,
+        at: SystemTime,
+        waiting: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<bool, StoreError>>;
+    /// Notes that a message waits no more.
+    fn answered<'a>(&'a self, channel: &'a str, message: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;
+    /// Takes over the messages whose process has ended before they were answered, oldest first. They wait for this process from now on.
+    fn take_unanswered(&self) -> BoxFuture<'_, Result<Vec<UnansweredMessage>, StoreError>>;
     /// How far a channel was read.
     fn cursor<'a>(&'a self, channel: &'a str) -> BoxFuture<'a, Result<Option<String>, StoreError>>;
     /// Notes how far a channel was read.

@@ -24,7 +24,7 @@ pub use backend::{InMemoryBlobs, InMemoryCallLog, InMemorySessionStore};
 pub use blobs::{BlobId, BlobWriter, Blobs};
 pub use call_log::{CallFilter, CallLog, CallRecord, CallStatus, PreImageRecord};
 pub use channel_store::{
-    ChannelStore, ConversationRecord, GuessAnswer, INTENT_AGE, IntentAnswer, OutgoingRecord, PairedSender, SendIntent,
+    ChannelStore, ConversationRecord, GuessAnswer, INTENT_AGE, IntentAnswer, OutgoingRecord, PairedSender, SendIntent, UnansweredMessage,
 };
 pub use error::{DatabaseFault, StoreError};
 pub use session_store::{

@@ -9,8 +9,8 @@ mod usage;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use haft_contract::BoxFuture;
 use haft_contract::ports::SubAgentStatus;
+use haft_contract::{Access, BoxFuture};
 use uuid::{NoContext, Timestamp, Uuid};
 
 pub use self::claim::{SessionClaim, SessionOwner};
@@ -47,6 +47,8 @@ pub struct SessionRecord {
     pub closed: bool,
     /// How many messages it has; this is the next one's number.
     pub messages: u64,
+    /// The access level that the user chose for it; `None`: that of the configuration.
+    pub access: Option<Access>,
 }
 
 /// A session that is to be created.
@@ -74,7 +76,19 @@ impl NewSession {
 
     pub(crate) fn into_record(self) -> SessionRecord {
         let Self { id, title, agent, model, workspace, created } = self;
-        SessionRecord { id, title, agent, model, workspace, created, updated: created, parent: None, closed: false, messages: 0 }
+        SessionRecord {
+            id,
+            title,
+            agent,
+            model,
+            workspace,
+            created,
+            updated: created,
+            parent: None,
+            closed: false,
+            messages: 0,
+            access: None,
+        }
     }
 }
 
@@ -188,6 +202,8 @@ pub trait SessionStore: Send + Sync {
     fn rename<'a>(&'a self, session: &'a str, title: Option<&'a str>) -> BoxFuture<'a, Result<(), StoreError>>;
     /// Sets the model.
     fn set_model<'a>(&'a self, session: &'a str, model: Option<&'a str>) -> BoxFuture<'a, Result<(), StoreError>>;
+    /// Changes the access level that the user chose for a session. A fork begins with that of its session.
+    fn set_access<'a>(&'a self, session: &'a str, access: Option<Access>) -> BoxFuture<'a, Result<(), StoreError>>;
     /// Marks a session as ended, until something is appended.
     fn close<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;
     /// Removes a session with its messages, the replaced ones too. What it used is still counted for its day; blobs stay.

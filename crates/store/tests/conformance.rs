@@ -112,6 +112,7 @@ session_store_cases! {
     taint_counts_for_the_sessions_above_and_for_those_beneath_them
     a_fork_has_the_taint_and_the_skills_of_its_session
     skills_of_a_session_are_replaced_and_taken_away
+    access_level_of_a_session_is_kept_and_goes_to_its_forks
 }
 
 macro_rules! blob_cases {

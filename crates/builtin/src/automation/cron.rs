@@ -188,13 +188,19 @@ impl Tool for Cron {
             }
             CronAction::Remove => Ok(report::removed(&automation.remove(params.id()?).await?)),
             CronAction::Run => {
-                let run = automation.run(params.id()?, params.mode == Some(RunMode::Due)).await?;
-                Ok(report::asked(run.as_ref(), automation.status().await?.is_running))
+                let view = automation.find(params.id()?).await?;
+                let run = automation.run(&view.job.id, params.mode == Some(RunMode::Due)).await?;
+                Ok(report::asked(&view, run.as_ref(), automation.status().await?.is_running))
             }
             CronAction::Runs => {
                 let limit = params.limit.unwrap_or(DEFAULT_RUNS).clamp(1, MOST_RUNS);
                 let runs = automation.runs(params.id.as_deref(), usize::try_from(limit).unwrap_or(10)).await?;
-                Ok(report::runs(&runs))
+                // Runs outlive their job.
+                let view = match &params.id {
+                    Some(id) => automation.find(id).await.ok(),
+                    None => None,
+                };
+                Ok(report::runs(view.as_ref(), &runs, &automation.status().await?.zone))
             }
             CronAction::Wake => {
                 let mode = if params.mode == Some(RunMode::Now) { WakeMode::Now } else { WakeMode::NextRun };

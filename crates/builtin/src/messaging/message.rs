@@ -4,7 +4,7 @@ mod report;
 #[cfg(test)]
 mod tests;
 
-use haft_contract::ports::ChannelOffer;
+use haft_contract::ports::{ChannelCommand, ChannelOffer};
 use haft_contract::{Plan, PlanContext, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput};
 use haft_macros::ToolMeta;
 use schemars::JsonSchema;
@@ -37,7 +37,7 @@ pub(crate) struct Params {
         "enum" = ["send", "reply", "edit", "delete", "react", "read", "poll", "thread"],
         "x-choices" = {
             "send_attachment": "send", "upload_file": "send", "unsend": "delete", "thread_create": "thread", "thread_reply": "thread",
-            "topic_create": "thread", "message": "send", "fetch": "read", "history": "read", "reaction": "react"
+            "topic_create": "thread", "message": "send", "broadcast": "send", "fetch": "read", "history": "read", "reaction": "react"
         }
     ))]
     action: Option<String>,
@@ -47,6 +47,10 @@ pub(crate) struct Params {
     /// The recipient: a room, a user or an address, as the channel writes it.
     #[schemars(extend("x-aliases" = ["target", "recipient", "chat_id", "channel_id", "room", "user_id", "address"]))]
     to: Option<String>,
+    /// Several recipients of one message, each as 'CHANNEL:TO', in place of 'to'; at most 10.
+    #[schemars(extend("x-aliases" = ["targets"]))]
+    #[serde(default)]
+    recipients: Vec<String>,
     /// The text; the question of a poll.
     #[schemars(extend("x-verbatim" = true, "x-aliases" = ["text", "content", "caption", "body", "poll_question", "question"]))]
     message: Option<String>,
@@ -111,21 +115,30 @@ impl Tool for Message {
     fn plan(&self, params: &Params, cx: &PlanContext<'_>) -> Result<Plan, ToolError> {
         let channels = cx.channels()?;
         let planned = command::planned(params, &channels.offers())?;
-        channels.check(&planned.command)?;
+        planned.iter().try_for_each(|planned| channels.check(&planned.command))?;
         let plan = params.attachments.iter().try_fold(Plan::nothing(), |plan, path| Ok::<_, ToolError>(plan.read(cx.locate(path)?)))?;
         if params.dry_run {
             return Ok(plan);
         }
-        Ok(plan.send(planned.command.channel, planned.command.to, planned.is_outward))
+        Ok(planned.into_iter().fold(plan, |plan, planned| plan.send(planned.command.channel, planned.command.to, planned.is_outward)))
     }
 
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let mut command = command::planned(&params, &cx.channels().offers()?)?.command;
-        command.files = command::read_files(&params.attachments, cx).await?;
+        let mut planned = command::planned(&params, &cx.channels().offers()?)?;
+        let files = command::read_files(&params.attachments, cx).await?;
+        let commands: Vec<ChannelCommand> =
+            planned.drain(..).map(|planned| ChannelCommand { files: files.clone(), ..planned.command }).collect();
         if params.dry_run {
-            return Ok(report::dry_run(&command));
+            return Ok(report::dry_run(&commands));
         }
-        let receipt = cx.channels().perform(&command).await?;
-        report::performed(&command, &receipt)
+        if let [command] = commands.as_slice() {
+            return report::performed(command, &cx.channels().perform(command).await?);
+        }
+        let mut outcomes = Vec::new();
+        for command in &commands {
+            let receipt = cx.channels().perform(command).await;
+            outcomes.push((command, receipt.and_then(|receipt| report::performed(command, &receipt).map(|_| receipt))));
+        }
+        report::broadcast(&outcomes)
     }
 }

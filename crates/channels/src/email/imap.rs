@@ -1,17 +1,12 @@
 //! A client of IMAP4rev1 that reads: LOGIN, SELECT, UID SEARCH, UID FETCH, IDLE. Nothing is marked as read.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
-use rustls_platform_verifier::ConfigVerifierExt;
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
-use tokio::net::TcpStream;
-use tokio_rustls::TlsConnector;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use url::Url;
 
 use super::letter::Letter;
+use crate::dial::{DialedStream, dial};
 use crate::limits::MOST_ANSWER_BYTES;
 use crate::settings::{ChannelSettings, is_loopback};
 use crate::{Secret, SendFailure};
@@ -50,9 +45,6 @@ impl ImapAccount {
     }
 }
 
-trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
-
 /// A mailbox, as it is when it is selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MailboxState {
@@ -69,13 +61,13 @@ struct ImapLine {
 
 /// A connection that is logged in.
 pub(super) struct ImapConnection {
-    stream: BufReader<Box<dyn Stream>>,
+    stream: BufReader<Box<dyn DialedStream>>,
     tag: u32,
 }
 
 impl ImapConnection {
     pub(super) async fn open(account: &ImapAccount) -> Result<Self, SendFailure> {
-        let connected = tokio::time::timeout(TIMEOUT, connect(account)).await;
+        let connected = tokio::time::timeout(TIMEOUT, dial(&account.host, account.port, account.is_plain)).await;
         let stream = connected.map_err(|_| SendFailure::not_sent("the mail server did not answer in time"))?;
         let stream = stream.map_err(|why| SendFailure::not_sent(format!("the mail server cannot be reached: {why}")))?;
         let mut connection = Self { stream: BufReader::new(stream), tag: 0 };
@@ -209,19 +201,6 @@ impl ImapConnection {
             line.literals.push(literal);
         }
     }
-}
-
-async fn connect(account: &ImapAccount) -> Result<Box<dyn Stream>, String> {
-    let stream = TcpStream::connect((account.host.as_str(), account.port)).await.map_err(|error| error.to_string())?;
-    if account.is_plain {
-        return Ok(Box::new(stream));
-    }
-    // The TLS library has one crypto provider per process; if another part installed one, it stays.
-    drop(rustls::crypto::ring::default_provider().install_default());
-    let config = ClientConfig::with_platform_verifier().map_err(|error| error.to_string())?;
-    let name = ServerName::try_from(account.host.clone()).map_err(|error| error.to_string())?;
-    let secure = TlsConnector::from(Arc::new(config)).connect(name, stream).await.map_err(|error| error.to_string())?;
-    Ok(Box::new(secure))
 }
 
 fn broken(error: &std::io::Error) -> SendFailure {

@@ -7,7 +7,7 @@ use haft_store::ConversationRecord;
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use super::{Inbox, InboxVerdict, is_owner, locked};
+use super::{Inbox, InboxVerdict, WaitingMessage, is_owner, locked};
 use crate::driver::IncomingMessage;
 use crate::limits::{MOST_CONVERSATIONS, MOST_WAITING};
 use crate::texts::pieces;
@@ -19,27 +19,27 @@ const MOST_PIECES: usize = 10;
 
 impl Inbox {
     /// Gives a message to the task of its conversation, which is started if there is none.
-    pub(super) fn enqueue(self: &Arc<Self>, channel: &str, message: IncomingMessage) -> InboxVerdict {
-        let key = conversation_key(channel, &message);
+    pub(super) fn enqueue(self: &Arc<Self>, channel: &str, waiting: WaitingMessage) -> InboxVerdict {
+        let key = conversation_key(channel, &waiting.message);
         let mut workers = locked(&self.workers);
         workers.retain(|_, queue| !queue.is_closed());
         // A queue whose task ended at this moment takes nothing.
         if let Some(queue) = workers.get(&key).filter(|queue| !queue.is_closed()) {
-            return if queue.try_send(message).is_ok() { InboxVerdict::Taken } else { InboxVerdict::Limited };
+            return if queue.try_send(waiting).is_ok() { InboxVerdict::Taken } else { InboxVerdict::Limited };
         }
         if workers.len() >= MOST_CONVERSATIONS || self.stop.is_cancelled() {
             return InboxVerdict::Limited;
         }
         let (queue, messages) = mpsc::channel(MOST_WAITING);
         // The queue is new: there is room.
-        queue.try_send(message).ok();
+        queue.try_send(waiting).ok();
         workers.insert(key, queue);
         let (inbox, channel) = (Arc::clone(self), channel.to_owned());
         tokio::spawn(async move { inbox.work(&channel, messages).await });
         InboxVerdict::Taken
     }
 
-    async fn work(&self, channel: &str, mut messages: mpsc::Receiver<IncomingMessage>) {
+    async fn work(&self, channel: &str, mut messages: mpsc::Receiver<WaitingMessage>) {
         loop {
             let next = tokio::select! {
                 biased;
@@ -47,29 +47,36 @@ impl Inbox {
                 message = messages.recv() => message,
                 () = tokio::time::sleep(IDLE) => None,
             };
-            let Some(message) = next else { break };
-            self.respond(channel, &message).await;
+            let Some(waiting) = next else { break };
+            if self.respond(channel, &waiting).await {
+                self.settled(channel, &waiting.message.id).await;
+            }
         }
         messages.close();
     }
 
-    /// Runs the turn of a message, and sends its answer.
-    async fn respond(&self, channel: &str, message: &IncomingMessage) {
-        let begun = SystemTime::now();
+    /// Runs the turn of a message, and sends its answer. `false` if the server stopped before: the next one answers it.
+    async fn respond(&self, channel: &str, waiting: &WaitingMessage) -> bool {
+        let message = &waiting.message;
+        let begun = waiting.cut_off.unwrap_or_else(SystemTime::now);
         let turn = async {
             let session = self.session(channel, message).await?;
-            let answer = self.host.turn(&session, message.text.clone()).await?;
+            let answer = match waiting.cut_off {
+                Some(since) => self.host.resume(&session, message.text.clone(), since).await?,
+                None => self.host.turn(&session, message.text.clone()).await?,
+            };
             Ok::<_, String>((session, answer))
         };
         let (session, answer) = match turn.await {
             Ok((session, answer)) => (Some(session), answer),
+            Err(_) if self.stop.is_cancelled() => return false,
             // The sender is told that it failed; why is for the owner, who sees it on the page.
             Err(_) => (None, "This message could not be answered. The owner of this Haft can see why.".to_owned()),
         };
         if let Some(session) = &session
             && self.was_said(channel, message, session, &answer, begun).await
         {
-            return;
+            return true;
         }
         let longest = self
             .service
@@ -80,6 +87,7 @@ impl Inbox {
             let key = format!("answer-{}-{number}", key_of(&message.id));
             self.reply(channel, message, &piece, Some(key)).await.ok();
         }
+        true
     }
 
     /// Whether the model has sent the same text to this conversation with the tool `message` already.
@@ -150,6 +158,6 @@ fn title(channel: &str, message: &IncomingMessage) -> String {
 }
 
 /// Ids of messages have marks that keys of services may not have.
-fn key_of(id: &str) -> String {
+pub(super) fn key_of(id: &str) -> String {
     crate::signature::sha256(id.as_bytes())[..24].to_owned()
 }

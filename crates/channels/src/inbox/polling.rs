@@ -18,6 +18,11 @@ pub type FailureReport = dyn Fn(&str, &str) + Send + Sync;
 impl Inbox {
     /// Fetches messages of every channel that takes some, until it is stopped. `report` is told what fails, once for each reason.
     pub async fn run(self: Arc<Self>, report: Arc<FailureReport>) {
+        if self.service.all().iter().any(|channel| channel.settings.receives)
+            && let Err(why) = self.take_over().await
+        {
+            report("all", &format!("messages of an earlier server are not answered: {why}"));
+        }
         let mut tasks = tokio::task::JoinSet::new();
         for channel in self.service.all().iter().filter(|channel| channel.settings.receives) {
             let name = channel.settings.name.clone();

@@ -14,12 +14,20 @@ pub(super) fn decode(body: &[u8]) -> HookAnswer {
     let Ok(value) = serde_json::from_slice::<Value>(form.as_deref().unwrap_or(body)) else {
         return HookAnswer::refused(400, "The body is not JSON.");
     };
-    match value["type"].as_str() {
-        Some("url_verification") => HookAnswer::accepted(json!({ "challenge": value["challenge"] }).to_string(), Vec::new()),
-        Some("event_callback") => HookAnswer::accepted("", message(&value["event"]).into_iter().collect()),
-        Some("block_actions") => HookAnswer::accepted("", press(&value).into_iter().collect()),
-        _ => HookAnswer::accepted("", Vec::new()),
+    if value["type"] == "url_verification" {
+        return HookAnswer::accepted(json!({ "challenge": value["challenge"] }).to_string(), Vec::new());
     }
+    HookAnswer::accepted("", messages(&value))
+}
+
+/// The messages of what Slack tells, by a request or over a socket.
+pub(super) fn messages(value: &Value) -> Vec<IncomingMessage> {
+    let message = match value["type"].as_str() {
+        Some("event_callback") => message(&value["event"]),
+        Some("block_actions") => press(value),
+        _ => None,
+    };
+    message.into_iter().collect()
 }
 
 /// A message of a user. Those of bots, our own included, and changes of messages are none.

@@ -18,6 +18,8 @@ use crate::table::{ColumnFit, Table, TableCell};
 use crate::wire::Wire;
 
 const MOMENT: &str = "%Y-%m-%d %H:%M";
+/// Messages that a page shows.
+const SHOWN_SENT: usize = 20;
 const ADD_ONE: &str = "add a table [channels.NAME] with a kind to your configuration: docs/CHANNELS.md has an example for each kind";
 
 pub(crate) fn run(common: &Common, command: &ChannelsCommand, output: &Output) -> Result<Exit, Failure> {
@@ -42,6 +44,11 @@ fn store(service: &ChannelService) -> Result<&Arc<dyn ChannelStore>, Failure> {
 /// Every channel as JSON.
 pub(crate) fn rows(service: &ChannelService) -> Vec<Value> {
     service.reports().iter().map(row).collect()
+}
+
+/// The newest messages that were to be sent, as JSON.
+pub(crate) async fn newest(service: &ChannelService) -> Result<Vec<Value>, Failure> {
+    Ok(store(service)?.outgoing(None, SHOWN_SENT, SystemTime::now()).await?.iter().map(sent_json).collect())
 }
 
 fn row(report: &ChannelReport) -> Value {

@@ -1,6 +1,6 @@
 //! `haft cron`: lists, adds, shows, runs, pauses, resumes and removes scheduled jobs.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use haft_contract::ports::{Automation, JobDraft, JobRun, JobView, ScheduleText};
 use haft_contract::{ErrorKind, ToolError};
@@ -215,7 +215,7 @@ async fn runs(jobs: &dyn Automation, job: Option<&str>, limit: usize, output: &O
 fn job_json(view: &JobView) -> Value {
     let job = &view.job;
     json!({
-        "id": job.id, "name": job.name, "schedule": job.schedule, "words": view.words, "next_runs": view.next_runs, "message": job.task,
+        "id": job.id, "name": job.name, "schedule": view.schedule, "words": view.words, "next_runs": view.next_runs, "message": job.task,
         "target": job.target, "session": job.session, "agent": job.agent, "model": job.model, "delivery": job.delivery,
         "missed": job.missed, "overlap": job.overlap, "enabled": job.enabled, "disabled_because": job.disabled_because,
         "failures": job.failures, "last_run": view.last_run.as_ref().map(run_json),
@@ -224,9 +224,11 @@ fn job_json(view: &JobView) -> Value {
 
 fn run_json(run: &JobRun) -> Value {
     let took = run.started.zip(run.ended).and_then(|(started, ended)| ended.duration_since(started).ok());
+    let at = |moment: SystemTime| haft_cron::rfc_3339(moment, &TimeZone::system());
     json!({
         "id": run.id, "job": run.job, "name": run.name, "trigger": run.trigger, "state": run.state, "attempts": run.attempts,
         "session": run.session, "error": run.error, "answer": run.answer, "delivery": run.delivery, "delivery_note": run.delivery_note,
+        "due": at(run.due), "started": run.started.and_then(at), "ended": run.ended.and_then(at),
         "duration_ms": took.map(|took| took.as_secs_f64() * 1000.0),
     })
 }

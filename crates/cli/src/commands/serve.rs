@@ -79,9 +79,6 @@ async fn serve(common: &Common, request: &ServeArgs, output: &Output, wire: Wire
     channels.start(&wire, &store, &approvals, sessions.clone(), stop.child_token());
     control.offer(&sessions, &url, reload(&backend, &sessions));
     let jobs = ServedJobs::start(&wire, &backend.served, &sessions, &stop)?;
-    if jobs.is_none() {
-        note("another server runs the scheduled jobs of this folder");
-    }
     restart::take_over(&sessions, &run_folder, &workspace);
     let restarting = tokio::spawn({
         let (stop, control) = (stop.clone(), Arc::clone(&control));
@@ -94,10 +91,8 @@ async fn serve(common: &Common, request: &ServeArgs, output: &Output, wire: Wire
     if let Some(nodes) = nodes {
         nodes.await.ok();
     }
-    if let Some(jobs) = jobs {
-        // Runs whose turn has ended are stored; the others are continued by the next server.
-        tokio::time::timeout(JOB_GRACE, jobs.scheduler.drained()).await.ok();
-    }
+    // Runs whose turn has ended are stored; the others are continued by the next server.
+    tokio::time::timeout(JOB_GRACE, jobs.scheduler.drained()).await.ok();
     served.map_err(|error| failure(&error))?;
     Ok(control.restart_request().map(|_| address))
 }
@@ -193,8 +188,8 @@ fn raise_file_limit() {
     setrlimit(Resource::Nofile, limit).ok();
 }
 
-/// The file in which programs of this user find the server; removed when it ends.
-struct KnownServer(PathBuf);
+/// The file in which programs of this user find the newest server, and its content; removed when that server ends.
+struct KnownServer(PathBuf, String);
 
 impl KnownServer {
     fn announce(file: PathBuf, url: &str, token: &str) -> Result<Self, Failure> {
@@ -208,13 +203,17 @@ impl KnownServer {
         std::fs::remove_file(&file).ok();
         let mut options = std::fs::File::options();
         let mut opened = options.write(true).create_new(true).mode(0o600).open(&file).map_err(failed)?;
-        opened.write_all(json!({ "url": url, "token": token }).to_string().as_bytes()).map_err(failed)?;
-        Ok(Self(file))
+        let content = json!({ "url": url, "token": token }).to_string();
+        opened.write_all(content.as_bytes()).map_err(failed)?;
+        Ok(Self(file, content))
     }
 }
 
 impl Drop for KnownServer {
     fn drop(&mut self) {
-        std::fs::remove_file(&self.0).ok();
+        // A server that was started later has put its own there.
+        if std::fs::read_to_string(&self.0).is_ok_and(|content| content == self.1) {
+            std::fs::remove_file(&self.0).ok();
+        }
     }
 }

@@ -10,6 +10,7 @@ use haft_cron::{CronService, ServiceParts};
 use haft_host::{SystemClock, send_signal};
 use haft_store::SqliteCallLog;
 use ring::digest::{SHA256, digest};
+use tokio::sync::oneshot;
 
 use super::shell::Calls;
 use super::{JobSettings, Wire, open_store};
@@ -38,11 +39,30 @@ fn lock_file(data_folder: &Path, workspace: &Path) -> PathBuf {
 impl SchedulerLock {
     /// `None` if another server runs them.
     pub(crate) fn take(data_folder: &Path, workspace: &Path) -> Option<Self> {
-        use std::os::unix::fs::OpenOptionsExt;
-        let mut options = File::options();
-        let file = options.write(true).create(true).truncate(false).mode(0o600).open(lock_file(data_folder, workspace)).ok()?;
+        let file = Self::open(data_folder, workspace)?;
         file.try_lock().ok()?;
         Some(Self(file))
+    }
+
+    /// Waits until the server that runs them has ended, however it ends. Nothing wakes up meanwhile.
+    pub(crate) async fn wait(data_folder: &Path, workspace: &Path) -> Option<Self> {
+        let file = Self::open(data_folder, workspace)?;
+        let (taken, lock) = oneshot::channel();
+        // A thread of its own: one of the runtime would have to end before the program can.
+        let waiting = move || {
+            if file.lock().is_ok() {
+                // Nobody wants it any more if the server stops: then it is released again.
+                taken.send(Self(file)).ok();
+            }
+        };
+        std::thread::Builder::new().name("next-scheduler".into()).spawn(waiting).ok()?;
+        lock.await.ok()
+    }
+
+    fn open(data_folder: &Path, workspace: &Path) -> Option<File> {
+        use std::os::unix::fs::OpenOptionsExt;
+        let mut options = File::options();
+        options.write(true).create(true).truncate(false).mode(0o600).open(lock_file(data_folder, workspace)).ok()
     }
 }
 

@@ -105,6 +105,7 @@ fn settings_of(provenance: &Provenance, name: &str, variable: &dyn Fn(&str) -> O
     let mut settings = ChannelSettings::new(name, kind);
     settings.token = text("token_env").map_or_else(|| Err("token_env is not set".to_owned()), |name| secret(&name));
     settings.secret = text("secret_env").map(|name| secret(&name));
+    settings.app_token = text("app_token_env").map(|name| secret(&name));
     (settings.base_url, settings.imap_url) = (text("base_url"), text("imap_url"));
     (settings.user, settings.from, settings.trusted_server) = (text("user"), text("from"), text("trusted_server"));
     (settings.to, settings.agent, settings.public_key) = (text("to"), text("agent"), text("public_key"));

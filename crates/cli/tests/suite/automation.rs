@@ -4,10 +4,12 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
+use haft_testkit::Round;
 use serde_json::{Value, json};
 
 use super::gateway::{PageClient, Served};
 use super::harness::World;
+use super::model::{KEY, Talk};
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -113,6 +115,86 @@ fn kills_of_the_server_neither_lose_nor_double_a_run() {
     assert_eq!((slow.len(), &slow[0]["attempts"]), (1, &json!(2)), "{slow:#?}");
     assert_eq!(ended_runs(&page, "later", 1).len(), 1);
     assert_eq!(std::fs::read_to_string(world.file("done.txt")).unwrap(), "begun\n", "the command ran once");
+}
+
+#[test]
+fn second_server_takes_over_the_jobs_and_the_run_of_one_that_is_killed() {
+    let world = World::new();
+    let first = Served::start(&world);
+    let second = Served::start(&world);
+    let page = second.page();
+    let add = |name: &str, message: &str| {
+        assert_eq!(page.post("/api/automation", &json!({"name": name, "at": "1s", "message": message})).status, 200);
+    };
+    add("before", "what time is it");
+    assert_eq!(ended_runs(&page, "before", 1).len(), 1, "one of the two runs it");
+    add("slow", "run `echo begun >> done.txt; sleep 3`");
+    let end = Instant::now() + PATIENCE;
+    while !world.file("done.txt").exists() {
+        assert!(Instant::now() < end, "{}", page.read("/api/automation"));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    drop(first);
+    let slow = ended_runs(&page, "slow", 1);
+    assert_eq!((slow.len(), &slow[0]["attempts"]), (1, &json!(2)), "{slow:#?}");
+    assert_eq!(std::fs::read_to_string(world.file("done.txt")).unwrap(), "begun\n", "the command ran once");
+    add("after", "what time is it");
+    assert_eq!(ended_runs(&page, "after", 1)[0]["state"], "ok");
+    assert_eq!(page.read("/api/automation")["running"], json!(true));
+}
+
+/// A model that works slowly if it is told to, asks for a restart if it is told to, and says so when it is continued.
+fn restarting_model(request: &Value) -> Round {
+    let text = request["messages"].to_string();
+    let call = |name: &str, arguments: Value| Round::Calls(vec![("c1".to_owned(), name.to_owned(), arguments)]);
+    if text.contains("Your turn was cut off") {
+        Round::Text("I went on.".into())
+    } else if text.contains("The server restarts when") || text.contains("begun-and-ended") {
+        Round::Text("Ended.".into())
+    } else if text.contains("please restart") {
+        call("gateway", json!({"action": "restart", "reason": "an update", "wait_seconds": 1}))
+    } else {
+        call("exec", json!({"command": "echo begun >> done.txt; sleep 30; echo begun-and-ended"}))
+    }
+}
+
+#[test]
+fn restart_that_a_model_asks_for_hands_over_what_runs() {
+    let talk = Talk::new("openai", (0..20).map(|_| Round::Made(restarting_model)).collect());
+    let served = Served::start_with_variables(&talk.world, &[KEY]);
+    let (pid, page) = (served.pid(), served.page());
+    let (slow, asking) = (page.create(), page.create());
+    let started = page.read("/api/me")["started"].clone();
+    let send = |session: &str, text: &str| {
+        let sent = page.post(&format!("/api/sessions/{session}/messages"), &json!({ "text": text }));
+        assert_eq!(sent.status, 202, "{}", sent.body);
+    };
+    send(&slow, "work slowly");
+    let wait = |what: &str, is_done: &dyn Fn() -> bool| {
+        let end = Instant::now() + PATIENCE;
+        while !is_done() {
+            assert!(Instant::now() < end, "{what}");
+            std::thread::sleep(Duration::from_millis(30));
+        }
+    };
+    wait("the command does not begin", &|| talk.world.file("done.txt").exists());
+    // A reminder for this second is due while nothing listens.
+    assert_eq!(page.post("/api/automation", &json!({"name": "soon", "at": "3s", "message": "please restart later"})).status, 200);
+    send(&asking, "please restart");
+    let question = || page.read("/api/approvals")["approvals"].as_array().unwrap().first().cloned();
+    wait("nobody is asked", &|| question().is_some());
+    let question = question().unwrap();
+    assert_eq!(question["tool"], "gateway", "{question:#}");
+    let answer = json!({"fingerprint": question["fingerprint"], "answer": "once"});
+    assert_eq!(page.post(&format!("/api/approvals/{}", question["id"].as_str().unwrap()), &answer).status, 200);
+    let answers = || std::net::TcpStream::connect(&served.address).is_ok() && page.get("/api/me").status == 200;
+    wait("the server does not start again", &|| answers() && page.read("/api/me")["started"] != started);
+    let items = |session: &str| page.read(&format!("/api/sessions/{session}/items")).to_string();
+    wait("the turn is not continued", &|| items(&slow).contains("I went on."));
+    wait("the conversation is not told", &|| items(&asking).contains("[The server was restarted: an update]"));
+    assert_eq!(std::fs::read_to_string(talk.world.file("done.txt")).unwrap(), "begun\n", "the command ran once");
+    assert_eq!(ended_runs(&page, "soon", 1).len(), 1);
+    assert_eq!(served.pid(), pid);
 }
 
 #[test]

@@ -387,3 +387,30 @@ fn pairing_needs_the_user_at_both_machines() {
     let listed = gateway.run(&["nodes", "list", "--json"]).json();
     assert_eq!(listed, json!({"nodes": [], "pending": []}));
 }
+
+#[test]
+fn machine_is_paired_listed_and_revoked_on_the_page() {
+    let (gateway, node) = (gateway(), World::new());
+    let served = Served::start(&gateway);
+    let page = served.page();
+    assert_eq!(page.read("/api/nodes"), json!({"nodes": [], "pending": []}));
+    let viewer = page.post("/api/tokens", &json!({"name": "viewer", "scopes": ["view"]})).json();
+    let viewer = served.stranger().bearer(viewer["token"].as_str().unwrap());
+    assert_eq!(viewer.post("/api/nodes/pair", &json!({})).status, 403);
+    let opened = page.post("/api/nodes/pair", &json!({})).json();
+    let address = opened["address"].as_str().unwrap();
+    assert_eq!(opened["command"], json!(format!("haft node run {address}")));
+    let process = NodeProcess::start(&node, address, None);
+    let code = process.event("waiting")["code"].as_str().unwrap().to_owned();
+    until(|| page.read("/api/nodes")["pending"].as_array().is_some_and(|pending| pending.len() == 1));
+    assert_eq!(page.post("/api/nodes/approve", &json!({"code": "0000-0000"})).status, 400);
+    let paired = page.post("/api/nodes/approve", &json!({ "code": code }));
+    assert_eq!(paired.status, 200, "{}", paired.body);
+    process.event("connected");
+    let id = paired.json()["id"].as_str().unwrap().to_owned();
+    until(|| page.read("/api/nodes")["nodes"][0]["connected"] == json!(true));
+    assert_eq!(viewer.send("DELETE", &format!("/api/nodes/{id}"), b"").status, 403);
+    assert_eq!(page.send("DELETE", &format!("/api/nodes/{id}"), b"").status, 200);
+    assert_eq!(page.read("/api/nodes")["nodes"], json!([]));
+    assert_eq!(page.send("DELETE", &format!("/api/nodes/{id}"), b"").status, 404);
+}

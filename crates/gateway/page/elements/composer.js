@@ -5,11 +5,12 @@ import { fill, h, visibleText } from '../dom.js';
 import { money, plural, tokens } from '../format.js';
 import { act, report } from '../notices.js';
 import { store } from '../store.js';
+import { DroppedFiles } from './dropped-files.js';
 
 const MOST_FILES = 12;
 
 export class Composer extends HTMLElement {
-  /** `send(text)` starts or continues a turn; `commands` are the slash commands. */
+  /** `send(text, attachments)` starts or continues a turn; `commands` are the slash commands. */
   setup({ sessionId, send, commands }) {
     this.sessionId = sessionId;
     this.send = send;
@@ -44,7 +45,19 @@ export class Composer extends HTMLElement {
     this.options = h('ul.suggest', { role: 'listbox', id: 'suggestions', hidden: true, 'aria-label': 'Suggestions' });
     this.text.setAttribute('aria-controls', 'suggestions');
     this.newBelow = h('button', { class: 'new-below', hidden: true });
-    fill(this, this.newBelow, this.options, h('div.composer-box', this.text, this.stopButton, this.sendButton), this.status);
+    this.files = new DroppedFiles();
+    this.files.button.disabled = !mayChat;
+    const box = h('div.composer-box', this.files.button, this.text, this.stopButton, this.sendButton);
+    fill(this, this.newBelow, this.options, this.files.element, box, this.status);
+  }
+
+  connectedCallback() {
+    this.stopFiles ??= this.files?.listen(this.text);
+  }
+
+  disconnectedCallback() {
+    this.stopFiles?.();
+    this.stopFiles = null;
   }
 
   get #draftKey() {
@@ -89,7 +102,7 @@ export class Composer extends HTMLElement {
   }
 
   async submit() {
-    const text = this.text.value.trim();
+    const text = this.text.value.trim() || (this.files.count && `Attached: ${this.files.names}`);
     if (!text || this.isSending) return;
     this.isSending = true;
     try {
@@ -97,7 +110,8 @@ export class Composer extends HTMLElement {
         this.#clear();
         return;
       }
-      await this.send(text);
+      await this.send(text, await this.files.content());
+      this.files.clear();
       this.#clear();
     } catch (error) {
       report(error);

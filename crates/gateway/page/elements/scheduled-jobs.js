@@ -78,7 +78,7 @@ function jobBox(job, reload) {
     { 'aria-label': job.name },
     h(
       'div.row',
-      h('strong.grow', job.name),
+      h('strong.grow.title', job.name),
       h('span', { class: `badge ${job.enabled ? 'ok' : ''}` }, job.enabled ? 'on' : 'off'),
       job.last_run && runBadge(job.last_run),
       store.can('admin') && [

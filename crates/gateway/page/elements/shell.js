@@ -145,6 +145,8 @@ class Shell extends HTMLElement {
       if (link.dataset.place === to.place) link.setAttribute('aria-current', 'page');
       else link.removeAttribute('aria-current');
     }
+    const more = this.rail.querySelector('details');
+    if (more.querySelector('[aria-current]')) more.open = true;
     for (const line of this.sessionList.querySelectorAll('.session-line')) line.classList.toggle('current', line.dataset.id === to.id);
   }
 

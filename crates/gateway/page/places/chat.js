@@ -38,7 +38,7 @@ class ChatPlace {
     this.list.addEventListener('viewchange', () => this.#viewChanged());
     this.composer = document
       .createElement('haft-composer')
-      .setup({ sessionId: this.id, send: (text) => this.#send(text), commands: slashCommands(this) });
+      .setup({ sessionId: this.id, send: (text, attachments) => this.#send(text, attachments), commands: slashCommands(this) });
     this.composer.takenBack = (text) => {
       this.transcript?.takeBack(text);
       this.#redraw();
@@ -188,9 +188,9 @@ class ChatPlace {
     openApproval(next.id);
   }
 
-  async #send(text) {
+  async #send(text, attachments) {
     if (this.id) {
-      await api.post(api.session(this.id, '/messages'), { text, model: this.nextModel });
+      await api.post(api.session(this.id, '/messages'), { text, attachments, model: this.nextModel });
       this.nextModel = undefined;
       setTimeout(() => this.#askNext(), 300);
       return;
@@ -199,7 +199,7 @@ class ChatPlace {
     store.putSession(session);
     // Loaded before the turn begins, so that each of its events is seen.
     await store.transcript(session.id);
-    await api.post(api.session(session.id, '/messages'), { text, model: this.nextModel });
+    await api.post(api.session(session.id, '/messages'), { text, attachments, model: this.nextModel });
     localStorage.removeItem('haft.draft.new');
     go('chat', session.id);
   }

@@ -1,4 +1,4 @@
-// MCP servers, providers of models, and the tokens of this server.
+// MCP servers, channels, nodes, providers of models, and the tokens of this server.
 
 import { api } from '../api.js';
 import { fill, h } from '../dom.js';
@@ -8,6 +8,7 @@ import { openReview } from '../on-demand.js';
 import { href } from '../router.js';
 import { store } from '../store.js';
 import { empty, load, page, table } from '../elements/page.js';
+import { channelList, nodeList } from '../elements/reach.js';
 
 const SCOPES = ['view', 'chat', 'approve', 'admin'];
 const STATES = {
@@ -25,19 +26,20 @@ const STATES = {
 export function mount(root) {
   const body = page(root, 'Connections');
   const connections = h('div.stack');
+  const nodes = h('section.stack');
   const tokens = h('section.box');
-  fill(body, connections, tokens);
+  fill(body, connections, nodes, tokens);
   const reload = load(connections, () => api.get('/api/connections'), draw);
   const again = load(
     tokens,
     () => (store.can('admin') ? api.get('/api/tokens') : []),
     (list) => tokenList(list, () => again()),
   );
-  const stops = [store.on('changed:tokens', () => again()), store.on('changed:tools', () => reload())];
+  const stops = [nodeList(nodes), store.on('changed:tokens', () => again()), store.on('changed:tools', () => reload())];
   return { unmount: () => stops.forEach((stop) => stop()) };
 }
 
-function draw({ servers, models }) {
+function draw({ servers, models, ...reach }) {
   return [
     h('h2', 'MCP servers'),
     servers.length === 0
@@ -72,6 +74,7 @@ function draw({ servers, models }) {
           models.map((model) => h('span', { class: `badge ${model.name === store.me.model ? 'accent' : ''}` }, model.name)),
         )
       : h('p.muted', 'Only the demo model answers. Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY and start the server again.'),
+    channelList(reach),
   ];
 }
 

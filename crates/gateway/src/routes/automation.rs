@@ -154,7 +154,7 @@ fn refused(error: ToolError) -> ApiError {
 fn job_json(view: &JobView) -> Value {
     let job = &view.job;
     json!({
-        "id": job.id, "name": job.name, "words": view.words, "next_runs": view.next_runs,
+        "id": job.id, "name": job.name, "words": view.words, "schedule": view.schedule, "next_runs": view.next_runs,
         "next": job.next_due.filter(|_| job.enabled).and_then(timestamp), "message": job.task, "target": job.target, "session": job.session,
         "delivery": job.delivery, "missed": job.missed, "overlap": job.overlap, "enabled": job.enabled,
         "disabled_because": job.disabled_because, "failures": job.failures, "last_run": view.last_run.as_ref().map(run_json),

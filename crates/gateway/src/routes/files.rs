@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::{Query, State};
+use axum::response::Response;
 use haft_tui::chat::matching_files;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -22,15 +23,19 @@ pub(super) struct FilesQuery {
 }
 
 /// Files of the workspace that fit what was typed, without hidden, ignored and generated ones.
-pub(super) async fn complete(State(app): State<App>, token: SignedIn, Query(query): Query<FilesQuery>) -> Answer<Value> {
+pub(super) async fn complete(State(app): State<App>, token: SignedIn, Query(query): Query<FilesQuery>) -> Result<Response, ApiError> {
     token.need(Scope::View)?;
     if query.text.len() > MOST_TYPED_BYTES {
         return Err(ApiError::bad_request(format!("At most {MOST_TYPED_BYTES} bytes are completed.")));
     }
-    let folder = app.backend.workspace();
-    let search = tokio::task::spawn_blocking(move || matching_files(&folder, &query.text));
-    let files = search.await.map_err(|_| ApiError::internal("The search for files ended without a result."))?;
-    Ok(Json(json!({ "files": files })))
+    let (question, stamp) = (format!("files {}", query.text), app.file_stamp());
+    let make = async {
+        let folder = app.backend.workspace();
+        let search = tokio::task::spawn_blocking(move || matching_files(&folder, &query.text));
+        let files = search.await.map_err(|_| ApiError::internal("The search for files ended without a result."))?;
+        Ok(json!({ "files": files }))
+    };
+    app.answers.answer(question, stamp, make).await
 }
 
 #[derive(Debug, Deserialize)]

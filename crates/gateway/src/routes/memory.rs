@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::{Query, State};
+use axum::response::Response;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -12,6 +13,7 @@ use crate::app::App;
 use crate::auth::{Scope, SignedIn};
 use crate::backend::MemoryRequest;
 use crate::body::Body;
+use crate::error::ApiError;
 
 /// Results of a search at most.
 const MOST_RESULTS: usize = 50;
@@ -22,13 +24,14 @@ pub(super) struct NotesQuery {
     limit: Option<usize>,
 }
 
-pub(super) async fn list(State(app): State<App>, token: SignedIn, Query(query): Query<NotesQuery>) -> Answer<Value> {
+pub(super) async fn list(State(app): State<App>, token: SignedIn, Query(query): Query<NotesQuery>) -> Result<Response, ApiError> {
     token.need(Scope::View)?;
+    let (question, stamp) = (format!("memory {query:?}"), app.file_stamp());
     let request = match query.text.as_deref().filter(|text| !text.trim().is_empty()) {
         Some(text) => MemoryRequest::Search(text, query.limit.unwrap_or(20).clamp(1, MOST_RESULTS)),
         None => MemoryRequest::List,
     };
-    Ok(Json(app.backend.memory(request).await?))
+    app.answers.answer(question, stamp, async { Ok(app.backend.memory(request).await?) }).await
 }
 
 #[derive(Debug, Deserialize)]

@@ -1,17 +1,21 @@
 //! Paired machines: the WebSocket that they open, and the list of them.
 
 use axum::Json;
-use axum::extract::{Request, State};
+use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use haft_nodes::ws::accept_key;
+use haft_nodes::{DEFAULT_WINDOW, NodeHub};
+use haft_websocket::accept_key;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Answer;
 use crate::app::App;
 use crate::auth::{Scope, SignedIn};
+use crate::body::Body;
 use crate::error::ApiError;
 
 pub(super) async fn list(State(app): State<App>, token: SignedIn) -> Answer<Value> {
@@ -19,6 +23,41 @@ pub(super) async fn list(State(app): State<App>, token: SignedIn) -> Answer<Valu
     let Some(nodes) = &app.nodes else { return Ok(Json(json!({ "nodes": [], "pending": [] }))) };
     let failed = |error: haft_contract::ToolError| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "execution_error", error.message());
     Ok(Json(json!({ "nodes": nodes.summaries().map_err(failed)?, "pending": nodes.pending_nodes() })))
+}
+
+fn hub(app: &App) -> Result<&NodeHub, ApiError> {
+    let elsewhere = || ApiError::conflict("Another server of yours has the nodes.").help("Use the page of that one, or `haft node`.");
+    app.nodes.as_ref().ok_or_else(elsewhere)
+}
+
+/// Lets one machine ask to be paired; it shows a code that is typed here.
+pub(super) async fn pair(State(app): State<App>, token: SignedIn) -> Answer<Value> {
+    token.need(Scope::Admin)?;
+    let nodes = hub(&app)?;
+    nodes.open_window(DEFAULT_WINDOW);
+    // `http` becomes `ws`, and `https` becomes `wss`.
+    let address = format!("{}#{}", app.url.replacen("http", "ws", 1), nodes.fingerprint());
+    Ok(Json(json!({ "address": address, "command": format!("haft node run {address}"), "seconds": DEFAULT_WINDOW.as_secs() })))
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct CodeRequest {
+    /// The code that the other machine shows.
+    code: String,
+}
+
+pub(super) async fn approve(State(app): State<App>, token: SignedIn, Body(request): Body<CodeRequest>) -> Answer<Value> {
+    token.need(Scope::Admin)?;
+    let node = hub(&app)?.approve(&request.code).map_err(|error| ApiError::bad_request(error.message().to_owned()))?;
+    app.changed("nodes");
+    Ok(Json(json!(node.summary())))
+}
+
+pub(super) async fn revoke(State(app): State<App>, token: SignedIn, Path(id): Path<String>) -> Answer<Value> {
+    token.need(Scope::Admin)?;
+    let node = hub(&app)?.revoke(&id).await.map_err(|error| ApiError::not_found(error.message().to_owned()))?;
+    app.changed("nodes");
+    Ok(Json(json!(node.summary())))
 }
 
 /// Takes the connection of a machine over. It needs no token: it proves its key, and a machine that is not paired can only ask.

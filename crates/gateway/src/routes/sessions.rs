@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::Answer;
 use crate::api::SessionView;
 use crate::app::App;
+use crate::attachments::{self, AttachmentRequest};
 use crate::auth::{Scope, SignedIn};
 use crate::body::Body;
 use crate::error::ApiError;
@@ -96,7 +97,7 @@ pub(super) async fn one(State(app): State<App>, token: SignedIn, Path(id): Path<
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct SessionRequest {
     title: Option<String>,
-    /// `read-only`, `workspace-write` or `full-access`, until the server ends.
+    /// `read-only`, `workspace-write` or `full-access`.
     access: Option<String>,
 }
 
@@ -111,7 +112,7 @@ pub(super) async fn change(
     let record = sessions.open(&id).await?;
     if let Some(level) = &request.access {
         let level: Access = level.parse().map_err(ApiError::bad_request)?;
-        app.sessions.set_access(&record, level, &token)?;
+        app.sessions.set_access(&record, level, &token).await?;
     }
     if let Some(text) = &request.title {
         sessions.rename(&record.id, Some(title(text)?)).await?;
@@ -178,6 +179,9 @@ pub(crate) struct MessageRequest {
     /// Files of the workspace that belong to it.
     #[serde(default)]
     files: Vec<String>,
+    /// Pictures and texts of the page's user, at most 10.
+    #[serde(default)]
+    attachments: Vec<AttachmentRequest>,
     /// Another model, as `provider/model`.
     model: Option<String>,
 }
@@ -191,10 +195,11 @@ pub(super) async fn send(
     token.need(Scope::Chat)?;
     let files = request.files.iter().map(|file| format!("\n@{file}"));
     let text = request.text + &files.collect::<String>();
+    let blocks = attachments::blocks(&request.attachments)?;
     if text.trim().is_empty() || text.len() > MOST_MESSAGE_BYTES {
         return Err(ApiError::bad_request(format!("A message has 1 to {MOST_MESSAGE_BYTES} bytes.")));
     }
-    let SentMessage { item, queued } = app.sessions.send(&id, text, request.model).await?;
+    let SentMessage { item, queued } = app.sessions.send(&id, text, blocks, request.model).await?;
     Ok((StatusCode::ACCEPTED, Json(json!({ "item": item, "queued": queued }))))
 }
 

@@ -11,16 +11,16 @@ use super::host::SessionHost;
 use crate::auth::{Scope, SignedIn};
 use crate::error::ApiError;
 
-/// Sessions whose level is remembered.
+/// Sessions whose level is changed in one server.
 const MOST_CHOSEN: usize = 10_000;
 
 impl SessionHost {
-    /// Changes the level with which the next message runs, until the server ends. A higher one than now needs more than the right to chat,
+    /// Changes the level with which the next message runs, also after a restart of the server. A higher one than now needs more than the right to chat,
     /// and none is higher than the configuration allows.
-    pub(crate) fn set_access(&self, record: &SessionRecord, level: Access, token: &SignedIn) -> Result<(), ApiError> {
+    pub(crate) async fn set_access(&self, record: &SessionRecord, level: Access, token: &SignedIn) -> Result<(), ApiError> {
         let configured = ChatOptions::default().for_session(record);
         let (usual, _) = self.backend.chat(&configured)?.access()?;
-        let now = self.chosen_access(&record.id).unwrap_or(usual);
+        let now = self.chosen_access(record).unwrap_or(usual);
         if level > now {
             token.need(Scope::Admin)?;
         }
@@ -29,16 +29,20 @@ impl SessionHost {
             let message = format!("The access level {level} is not available: the configuration allows {given} at most.");
             return Err(ApiError::conflict(message).help("The settings say where 'access' comes from."));
         }
-        let mut chosen = self.chosen();
-        if chosen.len() >= MOST_CHOSEN && !chosen.contains_key(&record.id) {
+        if self.chosen().len() >= MOST_CHOSEN && self.chosen_now(&record.id).is_none() {
             return Err(ApiError::conflict(format!("The levels of {MOST_CHOSEN} sessions were changed.")).help("Restart the server."));
         }
-        chosen.insert(record.id.clone(), level);
+        self.backend.sessions().set_access(&record.id, Some(level)).await?;
+        self.chosen().insert(record.id.clone(), level);
         Ok(())
     }
 
-    /// The level that the user chose for a session.
-    pub(crate) fn chosen_access(&self, id: &str) -> Option<Access> {
+    /// The level that the user chose for a session, in this server or in an earlier one. A record may be older than the choice.
+    pub(crate) fn chosen_access(&self, record: &SessionRecord) -> Option<Access> {
+        self.chosen_now(&record.id).or(record.access)
+    }
+
+    fn chosen_now(&self, id: &str) -> Option<Access> {
         self.chosen().get(id).copied()
     }
 

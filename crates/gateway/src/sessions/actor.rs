@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::host::{MessagePurpose, PendingMessage, SentMessage, SessionHost, TurnControl};
 use super::watcher::LiveSession;
+use crate::attachments::shown_text;
 use crate::error::ApiError;
 
 /// A session that nobody writes to is closed after this time, unless a job of it runs.
@@ -121,13 +122,13 @@ impl SessionActor {
         conversation: &mut Option<(Arc<dyn ChatBackend>, Conversation)>,
         queue: &mut mpsc::Receiver<PendingMessage>,
     ) {
-        let PendingMessage { text, model, accepted, ended, .. } = message;
+        let PendingMessage { text, blocks, model, accepted, ended, .. } = message;
         if (model.is_some() || self.is_outdated(conversation.as_ref()))
             && let Some((_, before)) = conversation.take()
         {
             close_conversation(before).await.ok();
         }
-        let prepared = self.prepare(&text, model.as_deref(), conversation).await;
+        let prepared = self.prepare(&text, blocks, model.as_deref(), conversation).await;
         let (message, title, number) = match prepared {
             Ok(prepared) => prepared,
             Err(error) => return drop(accepted.send(Err(error))),
@@ -149,13 +150,13 @@ impl SessionActor {
 
     /// The flags of the conversation, with the access level that the user chose for it.
     fn options(&self) -> ChatOptions {
-        let access = self.host.chosen_access(&self.record.id);
+        let access = self.host.chosen_access(&self.record);
         ChatOptions { access, ..ChatOptions::default() }.for_session(&self.record)
     }
 
     /// Gives an open conversation the access level that the user chose since.
     async fn take_access(&self, chat: &mut Arc<dyn ChatBackend>, conversation: &mut Conversation) -> Result<(), ApiError> {
-        let chosen = self.host.chosen_access(&self.record.id);
+        let chosen = self.host.chosen_access(&self.record);
         if chosen.is_some_and(|level| level != conversation.runner.session.access()) {
             let with_level = self.host.backend.chat(&self.options())?;
             with_level.rewire(conversation).await?;
@@ -167,6 +168,7 @@ impl SessionActor {
     async fn prepare(
         &self,
         text: &str,
+        blocks: Vec<Block>,
         model: Option<&str>,
         conversation: &mut Option<(Arc<dyn ChatBackend>, Conversation)>,
     ) -> Result<(Message, String, u64), ApiError> {
@@ -174,11 +176,19 @@ impl SessionActor {
         self.take_access(chat, conversation).await?;
         adopt_chosen_model(conversation, &**chat).await?;
         let prompt = prompt(&**chat, text).await?;
-        let message = chat.message(&prompt, conversation.runner.provider.model()).await?;
+        let model = conversation.runner.provider.model();
+        if !model.accepts_pictures && blocks.iter().any(|block| matches!(block, Block::Image { .. })) {
+            let message = format!("{}/{} takes no pictures. Nothing was sent.", model.provider, model.name);
+            return Err(ApiError::bad_request(message).help("Choose another model, or leave the picture out."));
+        }
+        let mut message = chat.message(&prompt, model).await?;
+        let mut shown = Message::user(text);
+        shown.blocks.extend(blocks.iter().cloned());
+        message.blocks.extend(blocks);
         conversation.title_from(text).await?;
         prompt.prepare(&conversation.runner.session)?;
         let number = conversation.sessions.open(&self.record.id).await?.messages;
-        Ok((message, text.to_owned(), number))
+        Ok((message, shown_text(&shown), number))
     }
 
     /// The conversation; it is opened if that is not done.
@@ -239,6 +249,11 @@ impl SessionActor {
     }
 
     fn steer(&self, message: PendingMessage, steering: &Steering) -> Option<oneshot::Sender<TurnEnd>> {
+        if !message.blocks.is_empty() {
+            let busy = ApiError::conflict("Files cannot be sent while a turn runs.").help("Send them when it has ended, or stop it.");
+            message.accepted.send(Err(busy)).ok();
+            return None;
+        }
         let item = self.live.change(|live| live.user(&message.text, None, true));
         steering.say(message.text);
         message.accepted.send(Ok(SentMessage { item, queued: true })).ok();

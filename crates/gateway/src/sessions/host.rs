@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use haft_agent::{Steering, TurnEnd};
 use haft_contract::Access;
+use haft_provider::Block;
 use haft_store::{NewSession, SessionOverview, SessionRecord};
 use haft_tui::chat::ChatOptions;
 use serde_json::json;
@@ -37,7 +38,7 @@ pub(crate) struct SessionHost {
     open: Mutex<HashMap<String, OpenSession>>,
     /// Counts the changes of the settings by pages.
     pub(super) settings: AtomicU64,
-    /// The access levels that users chose for sessions.
+    /// The access levels that users chose for sessions in this server.
     pub(super) access: Mutex<HashMap<String, Access>>,
     pub(super) stop: CancellationToken,
 }
@@ -63,6 +64,8 @@ pub(super) struct TurnControl {
 /// A message on its way to the task of its session.
 pub(super) struct PendingMessage {
     pub(super) text: String,
+    /// Files that come with it.
+    pub(super) blocks: Vec<Block>,
     pub(super) model: Option<String>,
     pub(super) accepted: oneshot::Sender<Result<SentMessage, ApiError>>,
     /// Gets the end of the turn that answers it.
@@ -105,26 +108,32 @@ impl SessionHost {
     }
 
     /// Sends a message: to the turn that runs, or as the beginning of one.
-    pub(crate) async fn send(self: &Arc<Self>, id: &str, text: String, model: Option<String>) -> Result<SentMessage, ApiError> {
-        self.send_with(id, text, model, None, MessagePurpose::Ask).await
+    pub(crate) async fn send(
+        self: &Arc<Self>,
+        id: &str,
+        text: String,
+        blocks: Vec<Block>,
+        model: Option<String>,
+    ) -> Result<SentMessage, ApiError> {
+        self.send_with(id, (text, blocks), model, None, MessagePurpose::Ask).await
     }
 
     /// The same, for a program that waits for the end of the turn.
     pub(crate) async fn send_and_wait(self: &Arc<Self>, id: &str, text: String, model: Option<String>) -> Result<TurnEnd, ApiError> {
         let (ended, end) = oneshot::channel();
-        self.send_with(id, text, model, Some(ended), MessagePurpose::Ask).await?;
+        self.send_with(id, (text, Vec::new()), model, Some(ended), MessagePurpose::Ask).await?;
         end.await.map_err(|_| ApiError::unavailable("The server stopped in the middle of the turn."))
     }
 
     /// Puts a text into a conversation that nobody asked for in it, such as the result of a scheduled job.
     pub(crate) async fn announce_text(self: &Arc<Self>, id: &str, text: String) -> Result<(), ApiError> {
-        self.send_with(id, text, None, None, MessagePurpose::Announce).await.map(drop)
+        self.send_with(id, (text, Vec::new()), None, None, MessagePurpose::Announce).await.map(drop)
     }
 
     async fn send_with(
         self: &Arc<Self>,
         id: &str,
-        text: String,
+        (text, blocks): (String, Vec<Block>),
         model: Option<String>,
         ended: Option<oneshot::Sender<TurnEnd>>,
         purpose: MessagePurpose,
@@ -134,7 +143,7 @@ impl SessionHost {
         let (accepted, answer) = oneshot::channel();
         let full =
             |_| ApiError::conflict("Too many messages wait for this session.").help("Wait until it has answered, or cancel its turn.");
-        session.messages.try_send(PendingMessage { text, model, accepted, ended, purpose }).map_err(full)?;
+        session.messages.try_send(PendingMessage { text, blocks, model, accepted, ended, purpose }).map_err(full)?;
         answer.await.unwrap_or_else(|_| Err(ApiError::conflict("The session was closed meanwhile.").help("Send the message again.")))
     }
 
@@ -175,8 +184,9 @@ impl SessionHost {
 
     /// The same, where the store was asked already.
     pub(crate) fn view_of(&self, overview: SessionOverview) -> SessionView {
+        let access = self.chosen_access(&overview.record);
         let mut view = session_view(overview);
-        view.access = self.chosen_access(&view.id).map(|level| level.as_str().to_owned());
+        view.access = access.map(|level| level.as_str().to_owned());
         let Some(session) = self.sessions().get(&view.id).cloned() else { return view };
         let live = session.live.live();
         view.state = match (live.base, live.waiting) {

@@ -8,6 +8,7 @@ use haft_store::{CallFilter, CallLog, CallRecord, MessageRecord, SessionStore, S
 use serde_json::Value;
 
 use crate::api::{CallState, CallView, ItemContent, ItemView};
+use crate::attachments::shown_text;
 use crate::render;
 use crate::time::timestamp;
 
@@ -75,7 +76,7 @@ impl Transcript<'_> {
     }
 
     fn user(&mut self, record: &MessageRecord, message: &Message) {
-        let text = text_of(message);
+        let text = shown_text(message);
         if !text.trim().is_empty() {
             let (html, at) = (render::markdown(&text), timestamp(record.created));
             self.add(record, 0, ItemContent::User { text, html, at, number: Some(record.number), queued: false });

@@ -38,6 +38,40 @@ describe('places', { timeout: 600_000 }, () => {
     await turnEnd(page);
   });
 
+  step('a file is dropped, shown, taken away, and goes with a message; another kind is refused', async () => {
+    const drop = (name, bytes) =>
+      page.evaluate(
+        (called, content) => {
+          const dataTransfer = new DataTransfer();
+          dataTransfer.items.add(new File([new Uint8Array(content)], called));
+          dispatchEvent(new DragEvent('drop', { dataTransfer, cancelable: true }));
+        },
+        name,
+        bytes,
+      );
+    const chips = () => page.evaluate(() => [...document.querySelectorAll('.composer .chip')].map((each) => each.firstChild.textContent));
+    await drop('odd.txt', [...Buffer.from('x')]);
+    await drop('plan.txt', [...Buffer.from('the plan is simple')]);
+    assert.deepEqual(await chips(), ['odd.txt', 'plan.txt']);
+    await page.click('button', 'Remove odd.txt');
+    assert.deepEqual(await chips(), ['plan.txt']);
+    await send(page, 'what time is it');
+    await page.until('message with its file', () =>
+      [...document.querySelectorAll('.message.user .bubble')].at(-1)?.textContent.includes('what time is it\n\n[file plan.txt]'),
+    );
+    assert.deepEqual(await chips(), []);
+    await page.until('idle', () => document.querySelector('.composer .stop').hidden);
+    await drop('a.zip', [0x50, 0x4b, 0xff, 0xfe]);
+    await send(page, 'what time is it now');
+    await toast('neither a picture');
+    await clearToasts();
+    await page.click('button', 'Remove a.zip');
+    await page.evaluate(() => {
+      document.querySelector('textarea').value = '';
+      document.querySelector('textarea').dispatchEvent(new Event('input'));
+    });
+  });
+
   step('the access of the session is lowered with one click and raised after a question', async () => {
     await page.click('button', 'access: workspace-write ▾');
     await page.click('menuitem', '↓ read-only');

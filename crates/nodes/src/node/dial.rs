@@ -5,9 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_text::base64;
-use ring::rand::{SecureRandom, SystemRandom};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use haft_websocket::request_upgrade;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
@@ -18,13 +16,10 @@ use tokio_rustls::rustls::{self, ClientConfig, DigitallySignedStruct, SignatureS
 use url::Url;
 
 use crate::link::BoxStream;
-use crate::ws::accept_key;
 
 /// Where gateways wait for nodes.
 pub const NODE_PATH: &str = "/node";
 const CONNECT: Duration = Duration::from_secs(15);
-/// The longest answer to the request for a WebSocket.
-const MAX_HEAD: usize = 16 << 10;
 
 /// The address of a gateway, checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,42 +90,11 @@ impl GatewayAddress {
     }
 
     async fn upgrade(&self, stream: &mut BoxStream) -> io::Result<()> {
-        let mut nonce = [0; 16];
-        SystemRandom::new().fill(&mut nonce).map_err(|_| io::Error::other("this machine gives no random numbers"))?;
-        let key = base64::encode(&nonce);
-        let request = format!(
-            "GET {NODE_PATH} HTTP/1.1\r\nHost: {}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\
-             Sec-WebSocket-Key: {key}\r\n\r\n",
-            self.authority()
-        );
-        stream.write_all(request.as_bytes()).await?;
-        stream.flush().await?;
-        let head = read_head(stream).await?;
-        let mut lines = head.split("\r\n");
-        let status = lines.next().unwrap_or_default();
-        if status.split(' ').nth(1) != Some("101") {
-            return Err(io::Error::other(format!(
-                "the gateway answered '{status}'; is it `haft serve`, and does it know this name (--host-name)?"
-            )));
-        }
-        let accepted = lines.filter_map(|line| line.split_once(':')).find(|(name, _)| name.eq_ignore_ascii_case("sec-websocket-accept"));
-        if accepted.map(|(_, value)| value.trim()) != Some(accept_key(&key).as_str()) {
-            return Err(io::Error::other("the gateway answered with another WebSocket than the one that was asked for"));
-        }
-        Ok(())
+        let refused = |error: io::Error| {
+            io::Error::new(error.kind(), format!("the gateway: {error}; is it `haft serve`, and does it know this name (--host-name)?"))
+        };
+        request_upgrade(stream, &self.authority(), NODE_PATH).await.map_err(refused)
     }
-}
-
-/// Reads to the empty line and not beyond: what follows are messages.
-async fn read_head(stream: &mut BoxStream) -> io::Result<String> {
-    let mut head = Vec::new();
-    while !head.ends_with(b"\r\n\r\n") {
-        if head.len() >= MAX_HEAD {
-            return Err(io::Error::other("the answer of the gateway is too long"));
-        }
-        head.push(stream.read_u8().await?);
-    }
-    String::from_utf8(head).map_err(io::Error::other)
 }
 
 /// Takes any certificate: the gateway proves the pinned key inside the connection, and everything in it is sealed to that key. TLS hides

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use haft_contract::BoxFuture;
 use haft_contract::ports::SubAgentStatus;
+use haft_contract::{Access, BoxFuture};
 
 use crate::session_store::{LAST, MAX_VERSIONS, new_id};
 use crate::{
@@ -215,6 +215,13 @@ impl SessionStore for InMemorySessionStore {
     fn rename<'a>(&'a self, session: &'a str, title: Option<&'a str>) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             lock(&self.state).data_mut(session)?.record.title = title.map(Into::into);
+            Ok(())
+        })
+    }
+
+    fn set_access<'a>(&'a self, session: &'a str, access: Option<Access>) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            lock(&self.state).data_mut(session)?.record.access = access;
             Ok(())
         })
     }

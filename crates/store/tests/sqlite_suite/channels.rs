@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use haft_contract::ports::SendOutcome;
-use haft_store::{ChannelStore, ConversationRecord, GuessAnswer, IntentAnswer, PairedSender, SendIntent, SessionStore};
+use haft_store::{ChannelStore, ConversationRecord, GuessAnswer, IntentAnswer, PairedSender, SendIntent, SessionStore, UnansweredMessage};
 use tempfile::tempdir;
 
 use super::open;
@@ -90,7 +90,7 @@ async fn senders_conversations_and_cursors_survive_and_end_with_their_session() 
         channels.put_conversation(conversation("s0", 1)).await.unwrap();
         channels.put_conversation(conversation("s1", 2)).await.unwrap();
         channels.set_cursor("phone", "12").await.unwrap();
-        assert!(channels.first_seen("phone", "m1", at(1)).await.unwrap());
+        assert!(channels.first_seen("phone", "m1", at(1), None).await.unwrap());
     }
     let log = open(folder.path());
     let channels = log.channels();
@@ -99,8 +99,36 @@ async fn senders_conversations_and_cursors_survive_and_end_with_their_session() 
     assert_eq!(channels.conversation_of("s1").await.unwrap(), Some(conversation("s1", 2)));
     assert_eq!(channels.conversations(10).await.unwrap().len(), 1);
     assert_eq!(channels.cursor("phone").await.unwrap().as_deref(), Some("12"));
-    assert!(!channels.first_seen("phone", "m1", at(2)).await.unwrap(), "it is known after a restart");
-    assert!(channels.first_seen("mail", "m1", at(2)).await.unwrap());
+    assert!(!channels.first_seen("phone", "m1", at(2), None).await.unwrap(), "it is known after a restart");
+    assert!(channels.first_seen("mail", "m1", at(2), None).await.unwrap());
     log.sessions().delete("s1").await.unwrap();
     assert_eq!(channels.conversation_of("s1").await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn message_that_was_not_answered_is_taken_over_once_when_its_process_has_ended() {
+    let folder = tempdir().unwrap();
+    let first = open(folder.path());
+    let waiting = first.channels();
+    for (message, body) in [("m1", "one"), ("m2", "two"), ("m3", "three")] {
+        assert!(waiting.first_seen("phone", message, at(1), Some(body)).await.unwrap());
+    }
+    assert!(!waiting.first_seen("phone", "m1", at(2), Some("again")).await.unwrap());
+    waiting.answered("phone", "m2").await.unwrap();
+    assert_eq!(waiting.take_unanswered().await.unwrap(), [], "its own are being answered");
+    let second = open(folder.path());
+    assert_eq!(second.channels().take_unanswered().await.unwrap(), [], "the process that answers them lives");
+    drop((waiting, first));
+    let left = |message: &str, body: &str, attempts| UnansweredMessage {
+        channel: "phone".into(),
+        message: message.into(),
+        body: body.into(),
+        at: at(1),
+        attempts,
+    };
+    assert_eq!(second.channels().take_unanswered().await.unwrap(), [left("m1", "one", 1), left("m3", "three", 1)]);
+    assert_eq!(second.channels().take_unanswered().await.unwrap(), []);
+    second.channels().answered("phone", "m1").await.unwrap();
+    drop(second);
+    assert_eq!(open(folder.path()).channels().take_unanswered().await.unwrap(), [left("m3", "three", 2)]);
 }

@@ -25,7 +25,7 @@ const MIGRATIONS: [&str; 9] = [
     include_str!("../../src/backend/migrations/0009_modification_times.sql"),
 ];
 /// The version that this program migrates to.
-const NEWEST: i64 = 12;
+const NEWEST: i64 = 13;
 
 /// A database of an earlier version, without rows.
 fn of_version(version: usize) -> (TempDir, Connection) {

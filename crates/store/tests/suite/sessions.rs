@@ -7,7 +7,7 @@ use crate::common::{message, messages, new_session, second};
 /// What a session that was just created looks like.
 fn created(new: NewSession) -> SessionRecord {
     let NewSession { id, title, agent, model, workspace, created } = new;
-    SessionRecord { id, title, agent, model, workspace, created, updated: created, parent: None, closed: false, messages: 0 }
+    SessionRecord { id, title, agent, model, workspace, created, updated: created, parent: None, closed: false, messages: 0, access: None }
 }
 
 async fn ids(store: &dyn SessionStore, filter: SessionFilter) -> Vec<String> {

@@ -1,3 +1,4 @@
+use haft_contract::Access;
 use haft_contract::ports::SubAgentState;
 use haft_store::{SessionStore, StoreError, StoredTaint};
 
@@ -51,4 +52,15 @@ pub(crate) async fn skills_of_a_session_are_replaced_and_taken_away(store: &dyn 
     }
     let missing = (store.skills("gone").await, store.set_skills("gone", None).await);
     assert!(matches!(missing, (Err(StoreError::Missing { .. }), Err(StoreError::Missing { .. }))), "{missing:?}");
+}
+
+pub(crate) async fn access_level_of_a_session_is_kept_and_goes_to_its_forks(store: &dyn SessionStore) {
+    store.create(new_session("a")).await.unwrap();
+    for level in [None, Some(Access::ReadOnly), Some(Access::FullAccess), None, Some(Access::WorkspaceWrite)] {
+        store.set_access("a", level).await.unwrap();
+        assert_eq!(store.open("a").await.unwrap().access, level);
+    }
+    let fork = store.fork("a", None).await.unwrap();
+    assert_eq!(store.open(&fork).await.unwrap().access, Some(Access::WorkspaceWrite));
+    assert!(store.set_access("gone", None).await.is_err());
 }

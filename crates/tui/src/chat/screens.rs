@@ -184,6 +184,7 @@ fn screen_of_sessions_shows_folder_and_last_message() {
         parent: None,
         closed: false,
         messages: 5,
+        access: None,
     };
     let sessions = [session(1, "Fix the failing test", "/home/ann/work/haft", 3), session(2, "Invoices", "/home/ann/books", 59)];
     let last = LastMessages { user: "and now the docs".into(), model: "They are written.\n\n- CHAT.md".into() };

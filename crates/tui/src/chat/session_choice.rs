@@ -215,6 +215,7 @@ mod tests {
             parent: None,
             closed: false,
             messages: 5,
+            access: None,
         };
         let now = SystemTime::UNIX_EPOCH + Duration::from_hours(2);
         let expected = "30c2edcf    2 h ago  ann/work · Fix the\\u{1b}[2J test · and now the docs";

@@ -4,6 +4,7 @@ use haft_contract::ToolOutput;
 use haft_contract::ports::{AutomationStatus, DeliveryState, JobNotice, JobRun, JobView, RunState};
 use haft_text::display::shorten;
 use haft_text::numbers::count;
+use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 /// Jobs that one list shows.
@@ -11,13 +12,19 @@ const MOST_SHOWN: usize = 100;
 const NOT_SERVED: &str = "No server runs now, so nothing runs until the user starts `haft serve`.";
 
 pub(super) fn job(verb: &str, view: &JobView, is_served: bool) -> ToolOutput {
-    let runs = match view.next_runs.as_slice() {
-        [] => "It is off, so it does not run.".to_owned(),
-        runs => format!("Next runs: {}.", runs.join("; ")),
-    };
     let server = if is_served { String::new() } else { format!(" {NOT_SERVED}") };
-    let text = format!("{verb} '{}' ({}): {}. {runs}{server}", view.job.name, view.job.id, view.words);
-    ToolOutput::text(text).with_details(details(view))
+    ToolOutput::text(format!("{verb} {}.{server}", scheduled(view))).with_details(details(view))
+}
+
+/// A job with its schedule in words and its next runs, which every answer repeats.
+fn scheduled(view: &JobView) -> String {
+    let runs = match (view.job.enabled, view.next_runs.as_slice(), &view.job.disabled_because) {
+        (true, [], _) => "No more runs".to_owned(),
+        (true, runs, _) => format!("Next runs: {}", runs.join("; ")),
+        (false, _, Some(why)) => format!("It is off: {}", why.trim_end_matches('.')),
+        (false, ..) => "It is off, so it does not run".to_owned(),
+    };
+    format!("'{}' ({}): {}. {runs}", view.job.name, view.job.id, view.words)
 }
 
 pub(super) fn list(mut views: Vec<JobView>, with_disabled: bool, is_served: bool) -> ToolOutput {
@@ -38,33 +45,35 @@ pub(super) fn list(mut views: Vec<JobView>, with_disabled: bool, is_served: bool
 }
 
 fn line(view: &JobView) -> String {
-    let next = match (view.job.enabled, view.next_runs.first()) {
-        (true, Some(next)) => format!("next {next}"),
-        (true, None) => "no more runs".into(),
-        (false, _) => match &view.job.disabled_because {
-            Some(why) => format!("off: {why}"),
-            None => "off".into(),
-        },
-    };
-    let last = view.last_run.as_ref().map(|run| format!("; last {}", state(run))).unwrap_or_default();
-    format!("{} '{}': {}; {next}{last}", view.job.id, view.job.name, view.words)
+    let last = view.last_run.as_ref().map(|run| format!(". Last run: {}", state(run))).unwrap_or_default();
+    format!("{}{last}", scheduled(view))
 }
 
 pub(super) fn removed(view: &JobView) -> ToolOutput {
-    ToolOutput::text(format!("Removed '{}' ({}). Its runs stay in the list of runs.", view.job.name, view.job.id))
+    let (name, id) = (&view.job.name, &view.job.id);
+    ToolOutput::text(format!("Removed '{name}' ({id}), which ran {}. Its runs stay in the list of runs.", view.words))
         .with_details(details(view))
 }
 
-pub(super) fn asked(run: Option<&JobRun>, is_served: bool) -> ToolOutput {
-    let Some(run) = run else { return ToolOutput::text("The job is not due, so it does not run.").with_details(json!({ "run": null })) };
+pub(super) fn asked(view: &JobView, run: Option<&JobRun>, is_served: bool) -> ToolOutput {
+    let Some(run) = run else {
+        let text = format!("The job is not due, so it does not run now. {}.", scheduled(view));
+        return ToolOutput::text(text).with_details(json!({ "run": null, "job": details(view) }));
+    };
     let when = if is_served { "It begins at once; 'runs' shows what becomes of it." } else { NOT_SERVED };
-    ToolOutput::text(format!("Run {} of '{}' is asked for. {when}", run.id, run.name)).with_details(json!({ "run": run_details(run) }))
+    let text = format!("Run {} is asked for. {when} {}.", run.id, scheduled(view));
+    ToolOutput::text(text).with_details(json!({ "run": run_details(run), "job": details(view) }))
 }
 
-pub(super) fn runs(runs: &[JobRun]) -> ToolOutput {
-    let lines: Vec<String> = runs.iter().map(run_text).collect();
-    let text = if lines.is_empty() { "Nothing has run yet.".to_owned() } else { lines.join("\n") };
-    ToolOutput::text(text).with_details(json!({ "runs": runs.iter().map(run_details).collect::<Vec<_>>() }))
+/// Runs, of one job or of all, in the zone of the user.
+pub(super) fn runs(view: Option<&JobView>, runs: &[JobRun], zone: &str) -> ToolOutput {
+    let zone = TimeZone::get(zone).unwrap_or(TimeZone::UTC);
+    let mut lines: Vec<String> = runs.iter().map(|run| run_text(run, &zone)).collect();
+    if lines.is_empty() {
+        lines.push("Nothing has run yet.".into());
+    }
+    lines.extend(view.map(|view| format!("{}.", scheduled(view))));
+    ToolOutput::text(lines.join("\n")).with_details(json!({ "runs": runs.iter().map(run_details).collect::<Vec<_>>() }))
 }
 
 pub(super) fn status(status: &AutomationStatus, notices: &[JobNotice]) -> ToolOutput {
@@ -94,8 +103,9 @@ fn state(run: &JobRun) -> String {
     format!("{}{error}{delivery}", run.state)
 }
 
-fn run_text(run: &JobRun) -> String {
-    let due = jiff::Timestamp::try_from(run.due).map(|at| at.strftime("%Y-%m-%d %H:%M UTC").to_string()).unwrap_or_default();
+fn run_text(run: &JobRun, zone: &TimeZone) -> String {
+    let due = jiff::Timestamp::try_from(run.due).map(|at| at.to_zoned(zone.clone()).strftime("%a %Y-%m-%d %H:%M %Z").to_string());
+    let due = due.unwrap_or_default();
     let answer = run.answer.as_deref().filter(|answer| !answer.is_empty() && run.state == RunState::Ok);
     let answer = answer.map(|answer| format!(": {}", shorten(answer.lines().next().unwrap_or_default(), 160))).unwrap_or_default();
     format!("{due} '{}' {}{answer}", run.name, state(run))
@@ -104,7 +114,7 @@ fn run_text(run: &JobRun) -> String {
 fn details(view: &JobView) -> Value {
     let job = &view.job;
     json!({
-        "id": job.id, "name": job.name, "schedule": job.schedule, "words": view.words, "next_runs": view.next_runs,
+        "id": job.id, "name": job.name, "schedule": view.schedule, "words": view.words, "next_runs": view.next_runs,
         "message": job.task, "session": job.target, "delivery": job.delivery, "missed": job.missed, "overlap": job.overlap,
         "enabled": job.enabled, "disabled_because": job.disabled_because, "failures": job.failures,
         "delete_after_run": job.delete_after_run, "last_run": view.last_run.as_ref().map(run_details),

@@ -13,6 +13,7 @@ const MOST_FILES: usize = 10;
 const MOST_FILE_BYTES: usize = 20 * 1024 * 1024;
 const MOST_READ: usize = 100;
 const DEFAULT_READ: usize = 20;
+const MOST_RECIPIENTS: usize = 10;
 const MOST_BUTTONS: usize = 8;
 const MOST_OPTIONS: usize = 10;
 /// Tags that some models put around what they think, which nobody should get as a message.
@@ -24,14 +25,41 @@ pub(super) struct PlannedCommand {
     pub(super) is_outward: bool,
 }
 
-pub(super) fn planned(params: &Params, offers: &[ChannelOffer]) -> Result<PlannedCommand, ToolError> {
-    let offer = find(params.channel.as_deref(), offers)?;
+/// One command for each recipient.
+pub(super) fn planned(params: &Params, offers: &[ChannelOffer]) -> Result<Vec<PlannedCommand>, ToolError> {
+    if params.recipients.is_empty() {
+        return Ok(vec![planned_for(params, params.channel.as_deref(), params.to.as_deref(), offers)?]);
+    }
+    if params.recipients.len() > MOST_RECIPIENTS {
+        return Err(ToolError::validation(format!("There are too many recipients: {MOST_RECIPIENTS} are the most of one call.")));
+    }
+    if params.to.is_some() || action(params)? != ChannelAction::Send {
+        return Err(ToolError::validation("'recipients' is for the action 'send' alone, and in place of 'to'."));
+    }
+    let mut commands: Vec<PlannedCommand> = Vec::new();
+    for recipient in &params.recipients {
+        let named = recipient.split_once(':').filter(|(name, _)| offers.iter().any(|offer| offer.name.eq_ignore_ascii_case(name.trim())));
+        let (channel, to) = match named {
+            Some((channel, to)) => (Some(channel), to),
+            None => (params.channel.as_deref(), recipient.as_str()),
+        };
+        let planned = planned_for(params, channel, Some(to), offers)?;
+        // Nobody gets it twice.
+        if !commands.iter().any(|known| (&known.command.channel, &known.command.to) == (&planned.command.channel, &planned.command.to)) {
+            commands.push(planned);
+        }
+    }
+    Ok(commands)
+}
+
+fn planned_for(params: &Params, channel: Option<&str>, to: Option<&str>, offers: &[ChannelOffer]) -> Result<PlannedCommand, ToolError> {
+    let offer = find(channel, offers)?;
     let action = action(params)?;
     if !offer.actions.contains(&action) {
         let can: Vec<&str> = offer.actions.iter().map(|action| action.as_str()).collect();
         return Err(ToolError::validation(format!("The channel '{}' cannot {action}. It can: {}.", offer.name, can.join(", "))));
     }
-    let to = params.to.as_deref().map(str::trim).filter(|to| !to.is_empty()).or(offer.default_to.as_deref());
+    let to = to.map(str::trim).filter(|to| !to.is_empty()).or(offer.default_to.as_deref());
     let Some(to) = to else {
         return Err(ToolError::validation(format!("The recipient is missing. Name it in 'to' for the channel '{}'.", offer.name)));
     };

@@ -58,6 +58,7 @@ fn is_useful(parameter: &str, offers: &[ChannelOffer]) -> bool {
         "message_id" => [ChannelAction::Reply, ChannelAction::Edit, ChannelAction::Delete, ChannelAction::React]
             .into_iter()
             .any(|action| can(offers, action)),
+        "recipients" => any(|offer| offer.is_outward),
         "silent" => any(|offer| matches!(offer.kind, ChannelKind::Telegram | ChannelKind::Discord)),
         _ => true,
     }

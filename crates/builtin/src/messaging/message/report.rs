@@ -7,8 +7,11 @@ use serde_json::{Value, json};
 use crate::shared::untrusted::wrap;
 
 /// What would be sent.
-pub(super) fn dry_run(command: &ChannelCommand) -> ToolOutput {
-    let payload = payload(command);
+pub(super) fn dry_run(commands: &[ChannelCommand]) -> ToolOutput {
+    let payload = match commands {
+        [command] => payload(command),
+        several => several.iter().map(payload).collect(),
+    };
     let text = format!("Nothing was sent. This would be: {payload}");
     ToolOutput::text(text).with_details(json!({ "dry_run": true, "payload": payload }))
 }
@@ -39,8 +42,9 @@ pub(super) fn performed(command: &ChannelCommand, receipt: &ChannelReceipt) -> R
         SendOutcome::Delivered if command.action == ChannelAction::Read => Ok(read(command, &receipt.entries)),
         SendOutcome::Delivered => {
             let id = receipt.message_id.as_deref().map(|id| format!(" Its id is {id}.")).unwrap_or_default();
+            let note = receipt.reason.as_deref().map(|reason| format!(" Note: {reason}.")).unwrap_or_default();
             let details = json!({ "outcome": receipt.outcome, "channel": channel, "to": to, "message_id": receipt.message_id });
-            Ok(ToolOutput::text(format!("Delivered: {} by {channel} to {to}.{id}", command.action)).with_details(details))
+            Ok(ToolOutput::text(format!("Delivered: {} by {channel} to {to}.{id}{note}", command.action)).with_details(details))
         }
         SendOutcome::NotDelivered => Err(ToolError::new(
             ErrorKind::NetworkError,
@@ -54,6 +58,26 @@ pub(super) fn performed(command: &ChannelCommand, receipt: &ChannelReceipt) -> R
             ),
         )),
     }
+}
+
+/// What became of a message to several recipients. If it did not reach all, that is an error that names each.
+pub(super) fn broadcast(outcomes: &[(&ChannelCommand, Result<ChannelReceipt, ToolError>)]) -> Result<ToolOutput, ToolError> {
+    let line = |(command, outcome): &(&ChannelCommand, Result<ChannelReceipt, ToolError>)| match outcome {
+        Ok(_) => format!("Delivered by {} to {}.", command.channel, command.to),
+        Err(error) => error.message().to_owned(),
+    };
+    let text = outcomes.iter().map(line).collect::<Vec<_>>().join("\n");
+    let failed = outcomes.iter().filter(|(_, outcome)| outcome.is_err()).count();
+    if failed > 0 {
+        let head = format!("{failed} of {} recipients did not get it, or perhaps not. Do not send it to the others again.", outcomes.len());
+        return Err(ToolError::new(ErrorKind::NetworkError, format!("{head}\n{text}")));
+    }
+    let sent = |(command, outcome): &(&ChannelCommand, Result<ChannelReceipt, ToolError>)| {
+        let id = outcome.as_ref().ok().and_then(|receipt| receipt.message_id.as_deref());
+        json!({ "channel": command.channel, "to": command.to, "message_id": id })
+    };
+    Ok(ToolOutput::text(text)
+        .with_details(json!({ "outcome": SendOutcome::Delivered, "sent": outcomes.iter().map(sent).collect::<Vec<_>>() })))
 }
 
 fn read(command: &ChannelCommand, entries: &[ChannelEntry]) -> ToolOutput {

@@ -1,15 +1,14 @@
 //! Runs scheduled jobs in the server: as turns of its sessions, with their results announced there, by notice, or posted.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use haft_agent::{EndReason, LedgerEntry, TurnEnd};
+use haft_agent::{EndReason, TurnEnd};
 use haft_contract::BoxFuture;
 use haft_contract::ports::{Host, JobNotice, JobRun, JobTarget, Notice, ScheduledJob};
 use haft_cron::{JobExecutor, RunOutcome, Scheduler, SchedulerParts};
 use haft_gateway::ServedSessions;
 use haft_host::{FileSignal, SystemAlarm};
-use haft_provider::{Block, Message};
 use haft_store::{NewSession, SessionStore, StoreError, StoredTaint};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -17,27 +16,19 @@ use tokio_util::sync::CancellationToken;
 use super::delivery::{ConversationAnnouncer, Webhooks};
 use crate::failure::Failure;
 use crate::output::note;
-use crate::wire::{self, SchedulerLock, ServedParts, Wire};
+use crate::wire::{self, SchedulerLock, ServedParts, TurnProgress, Wire, turn_progress};
 
-/// Messages of a conversation that are searched for a run that was cut off.
-const LOOKED_AT: u64 = 400;
-
-/// The scheduler of a server; `None` if another server runs the jobs of the folder.
+/// The scheduler of a server. While another server runs the jobs of the folder it waits, and takes over when that one ends.
 pub(super) struct ServedJobs {
     pub(super) scheduler: Scheduler,
-    _lock: SchedulerLock,
+    /// Held until the last run is stored.
+    _lock: Arc<OnceLock<SchedulerLock>>,
 }
 
 impl ServedJobs {
     /// Starts it; it ends with the token.
-    pub(super) fn start(
-        wire: &Wire,
-        served: &ServedParts,
-        sessions: &ServedSessions,
-        stop: &CancellationToken,
-    ) -> Result<Option<Self>, Failure> {
-        let (data_folder, workspace) = (&wire.settings.data_folder, &wire.settings.workspace);
-        let Some(lock) = SchedulerLock::take(data_folder, workspace) else { return Ok(None) };
+    pub(super) fn start(wire: &Wire, served: &ServedParts, sessions: &ServedSessions, stop: &CancellationToken) -> Result<Self, Failure> {
+        let (data_folder, workspace) = (wire.settings.data_folder.clone(), &wire.settings.workspace);
         let host = wire.delivery_host()?;
         let store: Arc<dyn SessionStore> = Arc::new(served.store.sessions());
         let (pages, desktop) = (sessions.clone(), Arc::clone(&host));
@@ -63,13 +54,34 @@ impl ServedJobs {
             changed: Arc::clone(&changed),
             notices: Arc::new(move |notice: &JobNotice| show_notice(notice, &pages, &desktop)),
         });
-        follow_changes(&wire::signal_file(data_folder), changed, sessions.clone(), stop.clone());
+        follow_changes(&wire::signal_file(&data_folder), changed, sessions.clone(), stop.clone());
+        let lock: Arc<OnceLock<SchedulerLock>> = Arc::default();
         tokio::spawn({
-            let (scheduler, stop) = (scheduler.clone(), stop.clone());
-            async move { scheduler.run(&stop).await }
+            let (scheduler, workspace, held, pages, stop) =
+                (scheduler.clone(), workspace.clone(), Arc::clone(&lock), sessions.clone(), stop.clone());
+            async move {
+                let Some(lock) = take_lock(&data_folder, &workspace, &stop).await else { return };
+                held.set(lock).ok();
+                pages.changed("automation");
+                scheduler.run(&stop).await;
+            }
         });
-        Ok(Some(Self { scheduler, _lock: lock }))
+        Ok(Self { scheduler, _lock: lock })
     }
+}
+
+/// The right to run the jobs of the folder: at once, or when the server that has it has ended.
+async fn take_lock(data_folder: &Path, workspace: &Path, stop: &CancellationToken) -> Option<SchedulerLock> {
+    if let Some(lock) = SchedulerLock::take(data_folder, workspace) {
+        return Some(lock);
+    }
+    note("another server runs the scheduled jobs of this folder; this one takes over when that one ends");
+    let lock = tokio::select! {
+        () = stop.cancelled() => return None,
+        lock = SchedulerLock::wait(data_folder, workspace) => lock?,
+    };
+    note("this server runs the scheduled jobs of this folder now");
+    Some(lock)
 }
 
 /// Wakes the scheduler and the pages when any process has changed jobs.
@@ -108,14 +120,6 @@ struct SessionRunner {
     stop: CancellationToken,
 }
 
-/// What a conversation already has of a run.
-enum RunProgress {
-    Nothing,
-    /// It was begun, and has no answer.
-    Begun,
-    Answered(String),
-}
-
 impl JobExecutor for SessionRunner {
     /// An isolated run has a conversation with its own id, so that it is found again after a kill.
     fn session(&self, job: &ScheduledJob, run: &JobRun) -> Option<String> {
@@ -144,13 +148,14 @@ impl SessionRunner {
         if let Some(failed) = self.prepare(job, run, &session).await? {
             return Ok(failed);
         }
-        let text = match self.progress(&session, &run.id).await? {
-            RunProgress::Answered(answer) => return Ok(self.ok(&session, answer).await),
-            RunProgress::Begun => format!(
+        let progress = turn_progress(&*self.store, &session, |text, _| text.contains(&run.id)).await;
+        let text = match progress.map_err(|error| error.to_string())? {
+            TurnProgress::Answered(answer) => return Ok(self.ok(&session, answer).await),
+            TurnProgress::Begun => format!(
                 "[Scheduled job '{}', run {}] The server was restarted in the middle of this run. Continue it: do not repeat what is done.",
                 job.name, run.id
             ),
-            RunProgress::Nothing => format!("[Scheduled job '{}', run {}]\n\n{}", job.name, run.id, job.task),
+            TurnProgress::Nothing => format!("[Scheduled job '{}', run {}]\n\n{}", job.name, run.id, job.task),
         };
         let is_own = job.target == JobTarget::Isolated;
         let mut guard = RunningTurn { sessions: &self.sessions, session: Some(session.as_str()).filter(|_| is_own) };
@@ -185,23 +190,6 @@ impl SessionRunner {
         Ok(None)
     }
 
-    async fn progress(&self, session: &str, run: &str) -> Result<RunProgress, String> {
-        let failed = |error: StoreError| error.to_string();
-        let count = self.store.open(session).await.map_err(failed)?.messages;
-        let from = count.saturating_sub(LOOKED_AT);
-        let messages = self.store.messages(session, from, usize::try_from(LOOKED_AT).unwrap_or(400)).await.map_err(failed)?;
-        let Some(begun) = messages.iter().position(|message| message.kind == "user" && message.body.contains(run)) else {
-            return Ok(RunProgress::Nothing);
-        };
-        let last = messages[begun + 1..].iter().rev().find_map(|record| LedgerEntry::read(&record.kind, &record.body));
-        Ok(match last {
-            Some(LedgerEntry::Assistant { message, .. }) if message.blocks.iter().all(|block| block.call_id().is_none()) => {
-                RunProgress::Answered(text_of(&message))
-            }
-            _ => RunProgress::Begun,
-        })
-    }
-
     async fn ok(&self, session: &str, answer: String) -> RunOutcome {
         let taint = self.store.taint(session).await.unwrap_or_default();
         RunOutcome::Ok { answer, is_tainted: taint.untrusted }
@@ -225,9 +213,4 @@ impl Drop for RunningTurn<'_> {
 fn failed_turn(end: &TurnEnd, reason: EndReason) -> RunOutcome {
     let error = end.error.clone().unwrap_or_else(|| format!("its turn ended with '{}'", reason.as_str()));
     RunOutcome::Failed { error, is_transient: reason == EndReason::Failed }
-}
-
-fn text_of(message: &Message) -> String {
-    let texts = message.blocks.iter().filter_map(|block| if let Block::Text { text, .. } = block { Some(text.as_str()) } else { None });
-    texts.collect::<Vec<_>>().join("\n\n")
 }

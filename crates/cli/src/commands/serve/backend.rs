@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use haft_contract::ports::Automation;
+use haft_contract::ports::{AuthorityChange, Automation};
 use haft_contract::{Access, BoxFuture, ToolResult};
 use haft_gateway::{
     AgentChange, BackendVersions, ChangeDecision, ChangeRequest, GatewayBackend, HookDelivery, KeyEdit, MemoryRequest, QuarantineRequest,
@@ -20,8 +20,8 @@ use super::{agents, changes, machine, memory, servers, settings, spills, tools, 
 use crate::arguments::{CallerArgs, Common};
 use crate::commands::chat::Backend;
 use crate::failure::Failure;
-use crate::output::Output;
-use crate::wire::{ServedParts, Wire, models};
+use crate::output::{Output, note};
+use crate::wire::{ServedParts, Wire, changed_keys, models};
 
 /// Configurations that are kept, by folder, agent and access level.
 const MOST_WIRES: usize = 32;
@@ -43,6 +43,8 @@ pub(super) struct ServeBackend {
 /// The configurations, and the files that they were read from.
 struct ConfigState {
     wires: WireMap,
+    /// That of the server itself, as it was last read.
+    own: Arc<Wire>,
     files: ConfigFiles,
     /// Grows with each change of the files.
     version: u64,
@@ -51,8 +53,8 @@ struct ConfigState {
 impl ServeBackend {
     pub(super) fn new(common: &Common, output: &Output, wire: Wire, served: ServedParts) -> Self {
         let wire = Arc::new(wire.serving(&served));
-        let (files, wires) = (ConfigFiles::of(&wire), HashMap::from([((None, None, None), wire)]));
-        let config = Mutex::new(ConfigState { wires, files, version: 0 });
+        let (files, wires) = (ConfigFiles::of(&wire), HashMap::from([((None, None, None), Arc::clone(&wire))]));
+        let config = Mutex::new(ConfigState { wires, own: wire, files, version: 0 });
         Self { common: common.clone(), output: output.clone(), served, config, facts: Mutex::default(), started: SystemTime::now() }
     }
 
@@ -96,8 +98,22 @@ impl ServeBackend {
         config.files = config.files.now();
         config.version += 1;
         drop(config);
-        if let Ok(wire) = self.load(&ChatOptions::default()) {
-            self.config().wires = HashMap::from([((None, None, None), wire)]);
+        self.read_files();
+    }
+
+    /// Reads the files anew. Whatever allows more than before is announced: nobody had to start the server again for it.
+    fn read_files(&self) {
+        let Ok(wire) = self.load(&ChatOptions::default()) else { return };
+        let mut config = self.config();
+        let before = std::mem::replace(&mut config.own, Arc::clone(&wire));
+        config.wires = HashMap::from([((None, None, None), Arc::clone(&wire))]);
+        drop(config);
+        let changes = changed_keys(&before.settings.provenance, &wire.settings.provenance);
+        let wider: Vec<String> =
+            changes.into_iter().filter(|change| change.authority == AuthorityChange::Wider).map(|change| change.key).collect();
+        if !wider.is_empty() {
+            note(&format!("the configuration has changed; settings that allow more now, or may: {}", wider.join(", ")));
+            self.served.control.tell_wider(&wider);
         }
     }
 
@@ -106,12 +122,14 @@ impl ServeBackend {
         self.wire(&ChatOptions { agent: agent.map(str::to_owned), ..ChatOptions::default() })
     }
 
-    /// Reads every file again when it is next needed.
+    /// Reads every file again.
     pub(super) fn reload(&self) {
         let mut config = self.config();
         config.wires.clear();
         config.files = config.files.now();
         config.version += 1;
+        drop(config);
+        self.read_files();
     }
 
     // Entries come and go whole, so the state is consistent after a panic elsewhere.

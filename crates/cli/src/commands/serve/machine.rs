@@ -115,7 +115,8 @@ pub(super) async fn connections(backend: &ServeBackend) -> Result<Value, Failure
     let servers: Vec<Value> = names.iter().map(|name| mcp::list::row(&wire, name)).collect();
     let models: Vec<Value> = models::list(&wire.settings, false).await.into_iter().map(|model| json!({ "name": model.name })).collect();
     let channels = crate::commands::channels::rows(wire.channels());
-    Ok(json!({ "servers": servers, "models": models, "channels": channels }))
+    let sent = if channels.is_empty() { Vec::new() } else { crate::commands::channels::newest(wire.channels()).await? };
+    Ok(json!({ "servers": servers, "models": models, "channels": channels, "sent": sent }))
 }
 
 /// The budget in dollars, as far as it is set.

@@ -1,6 +1,7 @@
 //! What channels need of `haft serve`: sessions that answer, and approvals that are answered from a channel.
 
 use std::sync::{Arc, OnceLock};
+use std::time::SystemTime;
 
 use haft_channels::{ApprovalAnswers, ApprovalNotice, ConversationHost, HookRequest, Inbox};
 use haft_contract::BoxFuture;
@@ -10,7 +11,10 @@ use haft_store::{SessionStore, SqliteCallLog, StoredTaint};
 use tokio_util::sync::CancellationToken;
 
 use crate::output::warn;
-use crate::wire::Wire;
+use crate::wire::{TurnProgress, Wire, turn_progress};
+
+/// What a model is told whose answer a restart cut off.
+const CONTINUE: &str = "[The server was restarted in the middle of your answer. Continue it: do not repeat what is done.]";
 
 /// The channels of a server, once it runs.
 #[derive(Clone, Default)]
@@ -69,6 +73,19 @@ impl ConversationHost for ServedHost {
         Box::pin(async move {
             let answer = self.conversations.ask(session, text, None).await.and_then(|end| end.error.map_or(Ok(end.text), Err));
             answer.inspect_err(|why| warn(&format!("a message of a channel was not answered: {why}")))
+        })
+    }
+
+    fn resume<'a>(&'a self, session: &'a str, text: String, since: SystemTime) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(async move {
+            // The same words may have been said before.
+            let begins = |said: &str, at: SystemTime| at >= since && said.trim() == text.trim();
+            let progress = turn_progress(&self.store.sessions(), session, begins).await.map_err(|error| error.to_string())?;
+            match progress {
+                TurnProgress::Answered(answer) => Ok(answer),
+                TurnProgress::Nothing => self.turn(session, text).await,
+                TurnProgress::Begun => self.turn(session, CONTINUE.to_owned()).await,
+            }
         })
     }
 }

@@ -75,6 +75,12 @@ fn e05_tools_that_start_or_send_cannot_be_invoked_by_any_name() {
         assert!([403, 404].contains(&answer.status), "{name}: {} {}", answer.status, answer.body);
     }
     assert!(!world.file("owned").exists());
+    // A file of the project cannot allow it, whatever the server has read before.
+    world.write(".haft/config.toml", "gateway.invoke_allow = [\"exec\"]\n");
+    assert_eq!(page.read("/api/tools/exec")["invocable"], json!(false));
+    assert_eq!(page.post("/api/tools/exec/invoke", &json!({ "arguments": { "command": "touch owned" } })).status, 403);
+    std::fs::remove_file(world.file(".haft/config.toml")).unwrap();
+    let mut events = page.events("");
     // What the user allows is called, by any name, and nothing else of the list.
     world.configure("access = \"full-access\"\ngateway.invoke_allow = [\"bash\"]\n");
     let allowing = Served::start(&world);
@@ -84,6 +90,10 @@ fn e05_tools_that_start_or_send_cannot_be_invoked_by_any_name() {
     assert_eq!(allowed.post("/api/tools/repl/invoke", &json!({ "arguments": {} })).status, 403);
     // A server that runs already takes the changed file as well.
     assert_eq!((&allowed.read("/api/tools/exec")["invocable"], &page.read("/api/tools/exec")["invocable"]), (&json!(true), &json!(true)));
+    // It says so to every page, because nobody had to start it again.
+    let told = events.until(|name, data| name == "changed" && data["wider"] != Value::Null);
+    let wider = &told.last().unwrap().1;
+    assert_eq!(wider, &json!({ "what": "settings", "wider": ["gateway.invoke_allow"] }));
     drop(allowing);
     // The ordinary neighbour, and the same request twice.
     let read = page.post("/api/tools/read_file/invoke", &json!({ "arguments": { "path": "a.txt" }, "request": "r1" })).json();

@@ -2,6 +2,7 @@
 
 mod incoming;
 mod outgoing;
+mod waiting;
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -13,7 +14,10 @@ use rusqlite::Connection;
 use super::database::Database;
 use super::item::{ChangeAnswer, StoreChange};
 use crate::StoreError;
-use crate::channel_store::{ChannelStore, ConversationRecord, GuessAnswer, IntentAnswer, OutgoingRecord, PairedSender, SendIntent};
+use crate::backend::blocking::blocking;
+use crate::channel_store::{
+    ChannelStore, ConversationRecord, GuessAnswer, IntentAnswer, OutgoingRecord, PairedSender, SendIntent, UnansweredMessage,
+};
 
 /// A [`ChannelStore`] in the SQLite file of a [`SqliteCallLog`](crate::SqliteCallLog), which makes it.
 #[derive(Debug, Clone)]
@@ -30,7 +34,9 @@ pub(super) enum ChannelChange {
     OpenCode { channel: String, hash: String, expires: SystemTime },
     GuessCode { channel: String, hash: String, now: SystemTime, most: u32 },
     Conversation(ConversationRecord),
-    Seen { channel: String, message: String, at: SystemTime },
+    Seen { channel: String, message: String, at: SystemTime, waiting: Option<(String, String)> },
+    Answered { channel: String, message: String },
+    TakeWaiting { sequence: i64, before: String, presence: String },
     Cursor { channel: String, cursor: String },
 }
 
@@ -49,7 +55,15 @@ pub(super) fn apply(connection: &Connection, change: &ChannelChange) -> rusqlite
         ChannelChange::OpenCode { channel, hash, expires } => incoming::open_code(connection, channel, hash, *expires)?,
         ChannelChange::GuessCode { channel, hash, now, most } => incoming::guess_code(connection, (channel, hash), *now, *most)?,
         ChannelChange::Conversation(conversation) => incoming::put_conversation(connection, conversation)?,
-        ChannelChange::Seen { channel, message, at } => incoming::see(connection, channel, message, *at)?,
+        ChannelChange::Seen { channel, message, at, waiting } => {
+            let new = incoming::see(connection, channel, message, *at)?;
+            if let Some((body, presence)) = waiting.as_ref().filter(|_| new > 0) {
+                waiting::add(connection, (channel, message, body), *at, presence)?;
+            }
+            new
+        }
+        ChannelChange::Answered { channel, message } => waiting::remove(connection, channel, message)?,
+        ChannelChange::TakeWaiting { sequence, before, presence } => waiting::take(connection, *sequence, before, presence)?,
         ChannelChange::Cursor { channel, cursor } => incoming::set_cursor(connection, channel, cursor)?,
     };
     Ok(Ok(answer))
@@ -58,6 +72,15 @@ pub(super) fn apply(connection: &Connection, change: &ChannelChange) -> rusqlite
 impl SqliteChannels {
     pub(super) fn new(database: Arc<Database>) -> Self {
         Self { database }
+    }
+
+    /// Announces this process as alive; returns its id.
+    async fn announce(&self) -> Result<String, StoreError> {
+        let owners = Arc::clone(self.database.owners());
+        if let Some(id) = owners.my_id() {
+            return Ok(id.to_owned());
+        }
+        blocking(move || owners.announce()).await
     }
 
     async fn changed(&self, change: ChannelChange) -> Result<u64, StoreError> {
@@ -154,9 +177,40 @@ impl ChannelStore for SqliteChannels {
         Box::pin(self.database.read(move |connection| Ok(incoming::conversations(connection, limit)?)))
     }
 
-    fn first_seen<'a>(&'a self, channel: &'a str, message: &'a str, at: SystemTime) -> BoxFuture<'a, Result<bool, StoreError>> {
-        let change = ChannelChange::Seen { channel: channel.to_owned(), message: message.to_owned(), at };
-        Box::pin(async move { Ok(self.changed(change).await? > 0) })
+    fn first_seen<'a>(
+        &'a self,
+        channel: &'a str,
+        message: &'a str,
+        at: SystemTime,
+        waiting: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        Box::pin(async move {
+            let waiting = match waiting {
+                Some(body) => Some((body.to_owned(), self.announce().await?)),
+                None => None,
+            };
+            let change = ChannelChange::Seen { channel: channel.to_owned(), message: message.to_owned(), at, waiting };
+            Ok(self.changed(change).await? > 0)
+        })
+    }
+
+    fn answered<'a>(&'a self, channel: &'a str, message: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(self.record(ChannelChange::Answered { channel: channel.to_owned(), message: message.to_owned() }))
+    }
+
+    fn take_unanswered(&self) -> BoxFuture<'_, Result<Vec<UnansweredMessage>, StoreError>> {
+        Box::pin(async {
+            let (presence, owners) = (self.announce().await?, Arc::clone(self.database.owners()));
+            let left = self.database.read(move |connection| waiting::left_behind(connection, &owners)).await?;
+            let mut taken = Vec::new();
+            for (sequence, before, message) in left {
+                // Another process may be faster.
+                if self.changed(ChannelChange::TakeWaiting { sequence, before, presence: presence.clone() }).await? > 0 {
+                    taken.push(message);
+                }
+            }
+            Ok(taken)
+        })
     }
 
     fn cursor<'a>(&'a self, channel: &'a str) -> BoxFuture<'a, Result<Option<String>, StoreError>> {

@@ -20,6 +20,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0010_carried_state.sql"),
     include_str!("../migrations/0011_automation.sql"),
     include_str!("../migrations/0012_channels.sql"),
+    include_str!("../migrations/0013_unanswered.sql"),
 ];
 
 /// The version this program knows.

@@ -17,6 +17,7 @@ pub(super) enum SessionChange {
     Create(SessionRecord),
     Rename { session: String, title: Option<String> },
     SetModel { session: String, model: Option<String> },
+    SetAccess { session: String, access: Option<String> },
     Close(String),
     Delete(String),
     Fork { session: String, at: Option<u64>, id: String, now: SystemTime },
@@ -50,6 +51,7 @@ fn make(connection: &Connection, change: &SessionChange, owners: &Owners) -> Cha
     match change {
         SessionChange::Create(record) => session_rows::create(connection, record).map(|()| 0),
         SessionChange::Rename { session, title } => session_rows::set(connection, session, "title", title).map(|()| 0),
+        SessionChange::SetAccess { session, access } => session_rows::set(connection, session, "access", access).map(|()| 0),
         SessionChange::SetModel { session, model } => session_rows::set(connection, session, "model", model).map(|()| 0),
         SessionChange::Close(session) => session_rows::set(connection, session, "closed", &true).map(|()| 0),
         SessionChange::Delete(session) => {

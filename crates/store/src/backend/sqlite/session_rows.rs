@@ -2,6 +2,7 @@
 
 use std::time::SystemTime;
 
+use haft_contract::Access;
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
 use super::reader::candidates;
@@ -11,14 +12,14 @@ use crate::session_store::LAST;
 use crate::{SessionFilter, SessionRecord, StoreError, StoredTaint, short_id};
 
 /// The columns of a session, in the order in which [`session`] reads them.
-const SESSION_COLUMNS: &str = "id, title, agent, model, workspace, created, updated, parent, parent_at, closed, messages";
+const SESSION_COLUMNS: &str = "id, title, agent, model, workspace, created, updated, parent, parent_at, closed, messages, access";
 
 const CREATE: &str = "INSERT INTO sessions (id, title, agent, model, workspace, created, updated, parent, parent_at, closed, messages) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (id) DO NOTHING";
 
 const FORK: &str = "INSERT INTO sessions (id, title, agent, model, workspace, created, updated, parent, parent_at, closed, messages, \
-     private, untrusted, skills) \
-     SELECT ?2, title, agent, model, workspace, ?3, ?3, id, ?4, 0, ?4, ?5, ?6, skills FROM sessions WHERE id = ?1";
+     private, untrusted, skills, access) \
+     SELECT ?2, title, agent, model, workspace, ?3, ?3, id, ?4, 0, ?4, ?5, ?6, skills, access FROM sessions WHERE id = ?1";
 
 const FORK_MESSAGES: &str = "INSERT INTO messages (session, number, kind, created, body) \
      SELECT ?2, number, kind, created, body FROM messages WHERE session = ?1 AND number < ?3 ORDER BY number";
@@ -57,7 +58,14 @@ fn damaged_session(row: &Row<'_>) -> rusqlite::Result<SessionRecord> {
         parent: None,
         closed: row.get(9)?,
         messages: number(row, 10)?,
+        access: access(row)?,
     })
+}
+
+/// A level that this version does not know is the lowest: the user chose it to limit the session.
+fn access(row: &Row<'_>) -> rusqlite::Result<Option<Access>> {
+    let level: Option<String> = row.get(11)?;
+    Ok(level.map(|level| level.parse().unwrap_or(Access::ReadOnly)))
 }
 
 fn whole_session(row: &Row<'_>) -> rusqlite::Result<SessionRecord> {
@@ -73,6 +81,7 @@ fn whole_session(row: &Row<'_>) -> rusqlite::Result<SessionRecord> {
         parent: parent.map(|session| Ok::<_, rusqlite::Error>((session, number(row, 8)?))).transpose()?,
         closed: row.get(9)?,
         messages: number(row, 10)?,
+        access: access(row)?,
     })
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use haft_contract::BoxFuture;
 use haft_contract::ports::SubAgentStatus;
+use haft_contract::{Access, BoxFuture};
 use rusqlite::Connection;
 
 use super::claims::ClaimRequest;
@@ -124,6 +124,11 @@ impl SessionStore for SqliteSessionStore {
 
     fn rename<'a>(&'a self, session: &'a str, title: Option<&'a str>) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(self.done(SessionChange::Rename { session: session.into(), title: title.map(Into::into) }))
+    }
+
+    fn set_access<'a>(&'a self, session: &'a str, access: Option<Access>) -> BoxFuture<'a, Result<(), StoreError>> {
+        let access = access.map(|level| level.as_str().to_owned());
+        Box::pin(self.done(SessionChange::SetAccess { session: session.into(), access }))
     }
 
     fn set_model<'a>(&'a self, session: &'a str, model: Option<&'a str>) -> BoxFuture<'a, Result<(), StoreError>> {

@@ -29,29 +29,38 @@ async fn messages_of_every_size_arrive_as_they_were_sent() {
 async fn fragments_are_put_together_and_controls_are_told_apart() {
     // As a client reads: "Hel" + "lo" as in the standard, with a ping first.
     assert_eq!(read(WsRole::Client, &[0x02, 3, b'H', b'e', b'l', 0x80, 2, b'l', b'o']).await, Ok(WsMessage::Binary(b"Hello".to_vec())));
+    assert_eq!(read(WsRole::Client, &[0x81, 2, 0xc3, 0xbc]).await, Ok(WsMessage::Text("ü".into())));
+    let mut between = WsReader::new(&[0x01, 1, 0xc3, 0x89, 0, 0x80, 1, 0xbc][..], WsRole::Client);
+    assert_eq!(between.next().await.unwrap(), WsMessage::Ping(Vec::new()));
+    assert_eq!(between.next().await.unwrap(), WsMessage::Text("ü".into()));
     assert_eq!(read(WsRole::Client, &[0x89, 2, b'h', b'i']).await, Ok(WsMessage::Ping(b"hi".to_vec())));
     assert_eq!(read(WsRole::Client, &[0x8a, 0]).await, Ok(WsMessage::Pong));
     assert_eq!(read(WsRole::Client, &[0x88, 0]).await, Ok(WsMessage::Close));
 }
 
 #[tokio::test]
-async fn what_no_node_sends_ends_the_connection() {
+async fn what_nobody_may_send_ends_the_connection() {
     let long = |length: u64| [&[0x82, 127][..], &length.to_be_bytes()].concat();
     let half = MAX_MESSAGE as u64 / 2 + 1;
     let fragment = |first: u8| [&[first, 127][..], &half.to_be_bytes(), &vec![0; usize::try_from(half).unwrap()]].concat();
     for (name, bytes, why) in [
         ("an extension", vec![0xc2, 0], "it uses an extension"),
         ("a mask from a server", vec![0x82, 0x80, 0, 0, 0, 0], "exactly what a client sends is masked"),
-        ("text", vec![0x81, 1, b'x'], "only binary messages are understood"),
+        ("text that is none", vec![0x81, 1, 0xff], "a text that is none"),
+        ("an unknown kind", vec![0x83, 0], "a kind of message that does not exist"),
         ("a lone fragment", vec![0x80, 1, b'x'], "a fragment without a beginning"),
-        ("a second beginning", vec![0x02, 1, b'x', 0x82, 1, b'x'], "only binary messages are understood"),
+        ("a second beginning", vec![0x02, 1, b'x', 0x82, 1, b'x'], "a message begins before the one before has ended"),
         ("a long ping", vec![0x89, 126, 0, 126], "a control message is long or cut"),
         ("a cut ping", vec![0x09, 0], "a control message is long or cut"),
         ("one byte too many", long(MAX_MESSAGE as u64 + 1), "the message is too long"),
         ("2^64 - 1 bytes", long(u64::MAX), "the message is too long"),
         ("many fragments", [fragment(0x02), fragment(0x80)].concat(), "the message is too long"),
     ] {
-        assert_eq!(read(WsRole::Client, &bytes).await, Err(format!("this is no WebSocket of a node: {why}")), "{name}");
+        assert_eq!(
+            read(WsRole::Client, &bytes).await,
+            Err(format!("the other end does not speak WebSocket as it should: {why}")),
+            "{name}"
+        );
     }
     assert!(read(WsRole::Server, &[0x82, 0]).await.is_err(), "a client that does not mask");
     assert!(read(WsRole::Client, &[0x82, 5, 1]).await.is_err(), "the end in the middle of a message");

@@ -1,0 +1,106 @@
+use haft_contract::ErrorKind;
+use haft_testkit::FakeHost;
+
+use super::*;
+use crate::arguments::Common;
+use crate::output::Output;
+use crate::wire::Wire;
+
+const FILE: &str = "access = \"workspace-write\" # mine\n\n[tools]\nallow = [\"read_file\", \"exec\"]\n\n[rules]\ndeny = [\"exec(git push *)\"]\n\
+                    \n[providers.work]\nprotocol = \"openai\"\nbase_url = \"https://me:pass@host/v1\"\napi_key_command = \"print tok-123\"\n";
+
+struct TestServer {
+    folder: tempfile::TempDir,
+    gateway: ServedGateway,
+}
+
+fn server() -> TestServer {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("config.toml");
+    std::fs::write(&file, FILE).unwrap();
+    let common = Common { workspace: Some(folder.path().to_owned()), config: Some(file), ..Common::default() };
+    let wire = Wire::new(&common, &Output::new(false, false, false)).map_err(|failure| failure.message.clone()).unwrap();
+    let (settings, automation) = (ModelSettings::new(&wire), wire.automation());
+    let gateway = ServedGateway { settings, control: Arc::default(), automation, started: Instant::now() };
+    TestServer { folder, gateway }
+}
+
+#[test]
+fn only_what_is_certainly_tighter_is_not_wider() {
+    let server = server();
+    for (patch, expected) in [
+        (json!({"access": "read-only"}), "access tighter"),
+        (json!({"access": "full-access"}), "access wider"),
+        (json!({"rules": {"deny": ["exec(git push *)", "exec(curl *)"]}}), "rules.deny tighter"),
+        (json!({"rules.deny": []}), "rules.deny wider"),
+        (json!({"rules": {"allow": ["exec(rm *)"]}}), "rules.allow wider"),
+        (json!({"tools": {"allow": ["read_file"]}}), "tools.allow tighter"),
+        (json!({"tools": {"allow": ["read_file", "web_fetch"]}}), "tools.allow wider"),
+        (json!({"tools": {"also_allow": ["cron"]}}), "tools.also_allow wider"),
+        (json!({"network": {"allow": ["10.0.0.0/8"]}}), "network.allow wider"),
+        (json!({"sandbox": {"mode": "off"}}), "sandbox.mode wider"),
+        (json!({"providers": {"work": {"base_url": "https://evil.example/v1"}}}), "providers.work.base_url wider"),
+        (json!({"model": "work/other"}), "model wider"),
+        (json!({"display": {"todo_list": false}}), "display.todo_list neutral"),
+    ] {
+        let preview = server.gateway.preview(&patch, None).unwrap_or_else(|error| panic!("{patch}: {error:?}"));
+        let keys: Vec<String> = preview.keys.iter().map(|key| format!("{} {}", key.key, key.authority.as_str())).collect();
+        assert_eq!(keys, [expected], "{patch}");
+    }
+    assert_eq!(std::fs::read_to_string(server.folder.path().join("config.toml")).unwrap(), FILE, "a preview writes nothing");
+}
+
+#[test]
+fn faulty_patches_and_old_hashes_are_refused() {
+    let server = server();
+    let many: Map<String, Value> = (0..40).map(|number| (format!("k{number}"), json!(true))).collect();
+    for (patch, hash, words) in [
+        (json!({"access": "root"}), None, "the file would have an error"),
+        (json!({"acess": "read-only"}), None, "the file would have an error"),
+        (json!({"access": null}), None, "must be a word"),
+        (json!({"access": "workspace-write"}), None, "Nothing changes"),
+        (json!({"rules": {"deny": [1]}}), None, "a list of words"),
+        (Value::Object(many), None, "at most 32 keys"),
+        (json!({"access": "read-only"}), Some("0000"), "Read it again with config.get"),
+    ] {
+        let error = server.gateway.preview(&patch, hash).unwrap_err();
+        assert!(error.kind() == ErrorKind::ValidationError && error.message().contains(words), "{patch}: {error:?}");
+    }
+}
+
+#[tokio::test]
+async fn change_is_written_with_a_pre_image_and_the_rest_of_the_file_stays() {
+    let server = server();
+    let hash = server.gateway.config("access").unwrap().hash;
+    let patch = json!({"access": "read-only"});
+    let preview = server.gateway.preview(&patch, Some(&hash)).unwrap();
+    let host = FakeHost::new();
+    server.gateway.apply(&patch, &preview, &*host.journal).await.unwrap();
+    let text = std::fs::read_to_string(server.folder.path().join("config.toml")).unwrap();
+    assert_eq!((text, host.journal.kept().len()), (FILE.replace("workspace-write", "read-only"), 1));
+    // What was looked at is not there any more.
+    assert!(server.gateway.apply(&patch, &preview, &*host.journal).await.is_err());
+}
+
+#[test]
+fn configuration_is_read_by_path_and_without_secrets() {
+    let server = server();
+    let part = server.gateway.config("providers").unwrap();
+    let text = format!("{:?}", part.settings);
+    assert!(text.contains("https://(not shown)@host/v1") && !text.contains("tok-123") && !text.contains("pass@"), "{text}");
+    let schema = server.gateway.schema("exec.limits").unwrap();
+    assert!(schema["properties"]["memory"].is_object(), "{schema}");
+    for part in ["exec", "tools", "mcp", "agents"] {
+        assert!(server.gateway.schema(part).unwrap().to_string().len() <= MOST_SCHEMA_BYTES, "{part}");
+    }
+    assert!(server.gateway.schema("nothing").unwrap_err().message().contains("There is no key 'nothing'"));
+}
+
+#[tokio::test]
+async fn second_request_for_a_restart_changes_nothing() {
+    let server = server();
+    let first = server.gateway.restart("s1", "update", Duration::from_secs(5)).await.unwrap();
+    assert!(first.contains("after 5 s at the latest"), "{first}");
+    assert!(server.gateway.restart("s2", "again", Duration::ZERO).await.unwrap().contains("asked for already"));
+    assert_eq!(server.gateway.control.restart_request().unwrap().session, "s1");
+}

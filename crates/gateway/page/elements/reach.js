@@ -1,0 +1,114 @@
+// Whom this server reaches: channels with what was sent, and paired machines.
+
+import { api } from '../api.js';
+import { fill, h } from '../dom.js';
+import { when } from '../format.js';
+import { act, copy, toast } from '../notices.js';
+import { href } from '../router.js';
+import { store } from '../store.js';
+import { empty, load, table } from './page.js';
+
+const OUTCOMES = { delivered: 'ok', not_delivered: 'fail', unknown: 'ask', sending: 'accent' };
+const badge = (kind, text) => h('span', { class: `badge ${kind ?? ''}` }, text);
+
+/** Channels, and the newest messages that went out. */
+export function channelList({ channels = [], sent = [] }) {
+  const state = (row) => (row.usable ? row.actions.join(', ') : badge('fail', row.fault));
+  const takes = (row) => (row.receives ? `yes, of ${row.allowed_senders} listed and of paired senders` : 'no');
+  return [
+    h('h2', 'Channels'),
+    channels.length === 0
+      ? empty(
+          'No channel is configured. With one the agent sends messages by Slack, Telegram, mail and others, and answers them.',
+          'See the settings',
+          href('settings', null, { text: 'channels' }),
+        )
+      : table(
+          [
+            ['Channel', (row) => h('strong', row.name)],
+            ['Kind', (row) => row.kind],
+            ['Can', state],
+            ['Takes messages', takes],
+          ],
+          channels,
+          'Channels',
+        ),
+    sent.length > 0 && [
+      h('h3', 'Sent'),
+      table(
+        [
+          ['When', (row) => when(row.at)],
+          ['Channel', (row) => row.channel],
+          ['To', (row) => row.to],
+          ['Outcome', (row) => badge(OUTCOMES[row.outcome], row.outcome.replace('_', ' '))],
+          ['Text or reason', (row) => row.reason ?? row.text],
+        ],
+        sent,
+        'Messages that were sent',
+      ),
+    ],
+  ];
+}
+
+/** Paired machines, those that ask, and pairing itself; returns what stops it. */
+export function nodeList(section) {
+  const reload = load(section, () => api.get('/api/nodes'), draw);
+  const address = h('p', { role: 'status' });
+  let timer = null;
+  let code = null;
+  const settle = () => {
+    clearInterval(timer);
+    timer = null;
+    fill(address);
+  };
+
+  function draw({ nodes, pending }) {
+    return [
+      h('h2', 'Nodes'),
+      nodes.length === 0
+        ? h('p.muted', 'No other machine is paired. A paired machine runs commands and reads files for the agent, under its own policy.')
+        : table(
+            [
+              ['Machine', (row) => h('strong', row.name)],
+              ['State', (row) => badge(row.connected ? 'ok' : '', row.connected ? 'connected' : 'not connected')],
+              ['System', (row) => row.platform ?? ''],
+              ['Folder', (row) => h('code', row.workspace ?? '')],
+              ['Offers', (row) => (row.actions ?? []).join(', ')],
+              ['', (row) => store.can('admin') && button('Revoke', () => api.delete(`/api/nodes/${encodeURIComponent(row.id)}`), 'danger')],
+            ],
+            nodes,
+            'Nodes',
+          ),
+      pending.length > 0 && h('p.call-error.ask', `! ${pending.map((each) => each.name).join(', ')}: asks to be paired. Type the code that it shows.`),
+      store.can('admin') && pairing(pending),
+    ];
+  }
+
+  function button(label, action, kind = '') {
+    const element = h('button', { class: kind, onclick: () => act(element, async () => (await action(), reload())) }, label);
+    return element;
+  }
+
+  function pairing(pending) {
+    code ??= h('input', { 'aria-label': 'Code on the other screen', placeholder: '1234-5678', size: 12 });
+    const approve = async () => {
+      const node = await api.post('/api/nodes/approve', { code: code.value.trim() });
+      settle();
+      toast(`${node.name} is paired.`, { kind: 'ok' });
+    };
+    const open = async () => {
+      const { command } = await api.post('/api/nodes/pair', {});
+      timer ??= setInterval(() => document.hidden || document.activeElement === code || reload(), 3000);
+      fill(address, 'Run this on the other machine within 10 minutes: ', h('code', command), ' ', h('button', { onclick: () => copy(command) }, 'Copy'));
+    };
+    return [
+      h('div.row', button('Pair a machine…', open), (pending.length > 0 || address.hasChildNodes()) && [code, button('Approve', approve)]),
+      address,
+    ];
+  }
+  const stop = store.on('changed:nodes', () => reload());
+  return () => {
+    settle();
+    stop();
+  };
+}
