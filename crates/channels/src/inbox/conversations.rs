@@ -11,6 +11,7 @@ use super::{Inbox, InboxVerdict, is_owner, locked};
 use crate::driver::IncomingMessage;
 use crate::limits::{MOST_CONVERSATIONS, MOST_WAITING};
 use crate::texts::pieces;
+use crate::voice;
 
 /// A conversation that nobody writes to has no task after this time.
 const IDLE: Duration = Duration::from_mins(5);
@@ -58,7 +59,8 @@ impl Inbox {
         let begun = SystemTime::now();
         let turn = async {
             let session = self.session(channel, message).await?;
-            let answer = self.host.turn(&session, message.text.clone()).await?;
+            let text = self.text_of(channel, message).await;
+            let answer = self.host.turn(&session, text).await?;
             Ok::<_, String>((session, answer))
         };
         let (session, answer) = match turn.await {
@@ -79,6 +81,14 @@ impl Inbox {
         for (number, piece) in pieces(&answer, longest).into_iter().take(MOST_PIECES).enumerate() {
             let key = format!("answer-{}-{number}", key_of(&message.id));
             self.reply(channel, message, &piece, Some(key)).await.ok();
+        }
+    }
+
+    /// What a message says, also by voice.
+    async fn text_of(&self, channel: &str, message: &IncomingMessage) -> String {
+        match self.service.find(channel).map(|channel| &channel.driver) {
+            Some(Ok(driver)) => voice::text_of(message, &**driver, self.transcriber.get().map(|transcriber| &**transcriber)).await,
+            _ => message.text.clone(),
         }
     }
 

@@ -39,6 +39,7 @@ fn message(event: &Value) -> Option<IncomingMessage> {
         id: format!("{conversation}:{ts}"),
         text: event["text"].as_str().filter(|text| !text.is_empty())?.to_owned(),
         press: None,
+        voice: None,
         doubt: None,
     })
 }
@@ -58,6 +59,7 @@ fn press(payload: &Value) -> Option<IncomingMessage> {
         id: format!("{conversation}:{}:{}", action["action_ts"].as_str()?, action["action_id"].as_str()?),
         text: String::new(),
         press: Some(ButtonPress { value: action["value"].as_str()?.to_owned(), acknowledge: None }),
+        voice: None,
         doubt: None,
     })
 }
