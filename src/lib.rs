@@ -157,6 +157,8 @@ pub mod agent_loop {
 /// The tools that come with Haft.
 #[cfg(feature = "tools")]
 pub mod builtin {
+    /// Pictures of tools, brought into the limits of providers.
+    pub use haft_builtin::results::{image_result, image_result_from_file};
     pub use haft_builtin::{all, metas};
 }
 

@@ -389,6 +389,9 @@ impl ToolboxBuilder {
         for tool in haft_builtin::all().into_iter().filter(|tool| provided.has(tool.definition())) {
             registry.register(tool, haft_contract::ToolSource::BuiltIn)?;
         }
+        for tool in haft_builtin::for_services(&self.services) {
+            registry.replace(tool, haft_contract::ToolSource::BuiltIn)?;
+        }
         Ok(())
     }
 

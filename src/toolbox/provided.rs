@@ -24,6 +24,8 @@ impl Provided<'_> {
             "cron" => services.automation.is_some(),
             "gateway" => services.gateway.is_some(),
             "message" => services.channels.is_some(),
+            "image" => services.vision.is_some(),
+            "tts" => services.speech.is_some(),
             "nodes" => services.nodes.is_some(),
             "memory_search" | "memory_get" => services.memory.is_some(),
             "agent" | "sessions_spawn" | "subagents" | "agents_list" => services.sub_agents.is_some(),

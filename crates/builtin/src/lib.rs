@@ -9,6 +9,7 @@
 extern crate haft_contract as haft;
 
 pub mod helpers;
+pub mod results;
 
 #[doc(hidden)]
 pub mod list;
@@ -19,6 +20,27 @@ mod shared;
 /// The tool `message` for these channels: its parameters are what they can do. Without channels it is not offered, for this reason.
 pub fn message_for(offers: Vec<haft_contract::ports::ChannelOffer>, fault: Option<String>) -> std::sync::Arc<dyn haft_contract::DynTool> {
     std::sync::Arc::new(haft_contract::Erased::new(messaging::message::Message::with(offers, fault)))
+}
+
+/// The tool `image` with these models, and what `~` stands for. Without models it is not offered, for this reason.
+pub fn image_for(
+    models: Vec<String>,
+    fault: Option<String>,
+    home: Option<std::path::PathBuf>,
+) -> std::sync::Arc<dyn haft_contract::DynTool> {
+    std::sync::Arc::new(haft_contract::Erased::new(media::image::Image::with(models, fault, home)))
+}
+
+/// The tool `tts`, where something speaks; otherwise it is not offered, for this reason.
+pub fn tts_for(fault: Option<String>) -> std::sync::Arc<dyn haft_contract::DynTool> {
+    std::sync::Arc::new(haft_contract::Erased::new(media::tts::Tts::with(fault)))
+}
+
+/// The tools whose definition depends on what these services can do.
+pub fn for_services(services: &haft_contract::ports::Services) -> Vec<std::sync::Arc<dyn haft_contract::DynTool>> {
+    let image = services.vision.as_ref().map(|vision| image_for(vision.models().into_iter().map(|model| model.name).collect(), None, None));
+    let tts = services.speech.as_ref().map(|_| tts_for(None));
+    image.into_iter().chain(tts).collect()
 }
 
 tools! {
@@ -69,6 +91,10 @@ tools! {
     automation {
         cron => Cron,
         gateway => GatewayTool,
+    }
+    media {
+        image => Image::new,
+        tts => Tts::new,
     }
     planning {
         tool_search => ToolSearch,

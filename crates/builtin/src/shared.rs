@@ -6,6 +6,7 @@ pub(crate) mod media_type;
 pub(crate) mod memory;
 pub(crate) mod notebook;
 pub(crate) mod pager;
+pub(crate) mod picture;
 pub(crate) mod polite;
 pub(crate) mod read_all;
 pub(crate) mod seen;

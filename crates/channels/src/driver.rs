@@ -45,6 +45,17 @@ pub struct ButtonPress {
     pub acknowledge: Option<String>,
 }
 
+/// A voice message, which the service still holds.
+#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+pub struct VoiceNote {
+    /// Where the service has it: a file id or an address, for [`ChannelDriver::fetch_voice`].
+    pub id: String,
+    /// Its media type.
+    pub mime: String,
+    /// How long it lasts, if the service says so.
+    pub seconds: Option<u64>,
+}
+
 /// A message that came in.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct IncomingMessage {
@@ -62,6 +73,9 @@ pub struct IncomingMessage {
     pub text: String,
     /// A pressed button, in place of a text.
     pub press: Option<ButtonPress>,
+    /// A voice message; the text is its caption.
+    #[serde(default)]
+    pub voice: Option<VoiceNote>,
     /// What the channel makes of the sender: why it cannot vouch for the id, if it cannot.
     pub doubt: Option<String>,
 }
@@ -149,6 +163,11 @@ pub trait ChannelDriver: Send + Sync {
     fn hook(&self, request: &HookRequest) -> HookAnswer {
         let _ = request;
         HookAnswer::refused(404, "This channel takes no requests.")
+    }
+    /// Fetches a recording from the service.
+    fn fetch_voice<'a>(&'a self, note: &'a VoiceNote) -> BoxFuture<'a, Result<Vec<u8>, SendFailure>> {
+        let _ = note;
+        Box::pin(async { Err(SendFailure::refused("recordings of this channel are not fetched")) })
     }
     /// Tells the service that a button press has arrived, where it waits for that.
     fn acknowledge<'a>(&'a self, press: &'a ButtonPress) -> BoxFuture<'a, ()> {

@@ -98,6 +98,7 @@ impl Email {
             id: letter.id().unwrap_or_else(|| format!("uid-{uid}")),
             text: Some(letter.text()).filter(|text| !text.is_empty()).or_else(|| Some(letter.subject()).filter(|text| !text.is_empty()))?,
             press: None,
+            voice: None,
             doubt: (!letter.is_verified(server)).then(|| "the mail server has not verified the sender".to_owned()),
         })
     }

@@ -6,7 +6,7 @@ mod polling;
 mod unanswered;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use haft_contract::BoxFuture;
@@ -26,6 +26,7 @@ use crate::driver::{ButtonPress, HookAnswer, HookRequest, IncomingMessage, Incom
 use crate::limits::{MOST_HOOK_BYTES, MOST_INCOMING_CHARACTERS, RateLimit};
 use crate::pairing;
 use crate::service::{ChannelService, ConfiguredChannel};
+use crate::voice::Transcriber;
 
 /// Messages of one sender: some at once, then one in two seconds.
 const SENDER_BURST: u32 = 20;
@@ -73,6 +74,7 @@ pub struct Inbox {
     rates: Mutex<RateLimit>,
     guesses: Mutex<RateLimit>,
     workers: Mutex<HashMap<String, mpsc::Sender<WaitingMessage>>>,
+    transcriber: OnceLock<Arc<dyn Transcriber>>,
     stop: CancellationToken,
 }
 
@@ -94,8 +96,15 @@ impl Inbox {
             rates: Mutex::new(RateLimit::new(SENDER_BURST, SENDER_INTERVAL)),
             guesses: Mutex::new(RateLimit::new(pairing::SENDER_GUESSES, pairing::SENDER_INTERVAL)),
             workers: Mutex::default(),
+            transcriber: OnceLock::new(),
             stop,
         })
+    }
+
+    /// Writes voice messages down from now on.
+    pub fn transcribe_with(&self, transcriber: Arc<dyn Transcriber>) {
+        // A second one would answer for messages that the first has taken.
+        drop(self.transcriber.set(transcriber));
     }
 
     /// Decides on a message. The cheapest checks come first: a flood costs no more than a table in memory.

@@ -24,13 +24,17 @@ mod signature;
 mod slack;
 mod telegram;
 mod texts;
+mod voice;
 mod webhook;
 mod wire;
 
-pub use driver::{ButtonPress, Capabilities, ChannelDriver, HookAnswer, HookRequest, IncomingMessage, IncomingSender, PolledMessages};
+pub use driver::{
+    ButtonPress, Capabilities, ChannelDriver, HookAnswer, HookRequest, IncomingMessage, IncomingSender, PolledMessages, VoiceNote,
+};
 pub use failure::{Certainty, SendFailure};
 pub use inbox::{ApprovalAnswers, ApprovalNotice, ConversationHost, FailureReport, Inbox, InboxVerdict, policy_channel};
 pub use pairing::{CODE_LIFETIME, new_code};
 pub use secret::Secret;
 pub use service::{Announcement, ChannelReport, ChannelService, StoreOpener};
 pub use settings::{ChannelPorts, ChannelSettings, ChatInbox};
+pub use voice::{Transcriber, VoiceRecording};

@@ -7,6 +7,8 @@ use tokio::time::Instant;
 
 /// The largest answer of a service that is read.
 pub(crate) const MOST_ANSWER_BYTES: usize = 2 << 20;
+/// The largest recording that is fetched; Telegram hands out no larger ones.
+pub(crate) const MOST_RECORDING_BYTES: usize = 20 << 20;
 /// The largest request of a service that is read.
 pub(crate) const MOST_HOOK_BYTES: usize = 1 << 20;
 /// Characters of a message that came in; more are cut.

@@ -11,7 +11,7 @@ use haft_contract::BoxFuture;
 use haft_contract::ports::{ChannelAction, ChannelCommand, ChannelEntry, ChannelFile, ChannelKind, ChannelReceipt};
 use serde_json::{Value, json};
 
-use crate::driver::{Capabilities, ChannelDriver, PolledMessages};
+use crate::driver::{Capabilities, ChannelDriver, PolledMessages, VoiceNote};
 use crate::settings::ChannelSettings;
 use crate::wire::{Wire, WireAnswer, WireRequest, encoded};
 use crate::{Secret, SendFailure};
@@ -137,6 +137,17 @@ impl ChannelDriver for Matrix {
                 ChannelAction::Read => self.read(&room, command).await,
                 ChannelAction::Poll => self.put(&room, polls::START, &polls::start(command), key).await,
             }
+        })
+    }
+
+    /// Of our own server, which has those of others too.
+    fn fetch_voice<'a>(&'a self, note: &'a VoiceNote) -> BoxFuture<'a, Result<Vec<u8>, SendFailure>> {
+        Box::pin(async move {
+            let named = note.id.strip_prefix("mxc://").and_then(|place| place.split_once('/'));
+            let (server, id) = named.ok_or_else(|| SendFailure::refused("the recording has no address of Matrix"))?;
+            let path = format!("/_matrix/client/v1/media/download/{}/{}", encoded(server), encoded(id));
+            let answer = self.wire.send(self.request("GET", &path).recording()).await?;
+            if answer.is_success() { Ok(answer.body) } else { Err(answer.failure(None)) }
         })
     }
 

@@ -6,7 +6,7 @@ use haft_contract::BoxFuture;
 use haft_contract::ports::{ChannelAction, ChannelCommand, ChannelKind, ChannelReceipt};
 use serde_json::{Value, json};
 
-use crate::driver::{ButtonPress, Capabilities, ChannelDriver, PolledMessages};
+use crate::driver::{ButtonPress, Capabilities, ChannelDriver, PolledMessages, VoiceNote};
 use crate::settings::ChannelSettings;
 use crate::wire::{FormPart, Wire, WireAnswer, WireRequest, multipart};
 use crate::{Secret, SendFailure};
@@ -129,6 +129,17 @@ impl ChannelDriver for Telegram {
         })
     }
 
+    fn fetch_voice<'a>(&'a self, note: &'a VoiceNote) -> BoxFuture<'a, Result<Vec<u8>, SendFailure>> {
+        Box::pin(async move {
+            let file = self.call("getFile", &json!({ "file_id": note.id })).await?;
+            let path = file["file_path"].as_str().filter(|path| is_plain(path));
+            let path = path.ok_or_else(|| SendFailure::refused("Telegram named no file for the recording"))?;
+            let request = WireRequest::new("GET", format!("{}/file/bot{}/{path}", self.base, self.token.expose())).recording();
+            let answer = self.wire.send(request).await?;
+            if answer.is_success() { Ok(answer.body) } else { Err(answer.failure(None)) }
+        })
+    }
+
     fn acknowledge<'a>(&'a self, press: &'a ButtonPress) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             let Some(id) = &press.acknowledge else { return };
@@ -136,6 +147,12 @@ impl ChannelDriver for Telegram {
             self.call("answerCallbackQuery", &json!({ "callback_query_id": id })).await.ok();
         })
     }
+}
+
+/// Whether a path of a file leads nowhere else: the address has the token.
+fn is_plain(path: &str) -> bool {
+    let is_name = |name: &str| !name.is_empty() && name != ".." && name != ".";
+    path.split('/').all(is_name) && path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte))
 }
 
 /// The result of an answer, or what went wrong.
@@ -224,17 +241,19 @@ fn poll(command: &ChannelCommand) -> Value {
     body
 }
 
-/// One file is a document; several are an album, which is one message as well.
+/// One file is a document, or a voice message if it is Opus; several are an album, which is one message as well.
 fn with_files(command: &ChannelCommand) -> (&'static str, Value) {
     let mut body = addressed(command);
     let caption = haft_text::truncate::first_chars(&command.text, LONGEST_CAPTION);
     if command.files.len() == 1 {
-        body["document"] = json!("attach://file0");
+        let is_voice = command.files[0].media_type == "audio/ogg";
+        let (method, field) = if is_voice { ("sendVoice", "voice") } else { ("sendDocument", "document") };
+        body[field] = json!("attach://file0");
         body["caption"] = json!(caption);
         if !command.choices.is_empty() {
             body["reply_markup"] = keyboard(&command.choices);
         }
-        return ("sendDocument", body);
+        return (method, body);
     }
     let media = (0..command.files.len()).map(|number| {
         let mut item = json!({ "type": "document", "media": format!("attach://file{number}") });

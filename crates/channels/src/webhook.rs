@@ -116,6 +116,7 @@ fn decode(id: &str, body: &[u8]) -> Option<IncomingMessage> {
         id: id.to_owned(),
         text: body["text"].as_str().filter(|text| !text.is_empty())?.to_owned(),
         press: None,
+        voice: None,
         doubt: None,
     })
 }
@@ -165,6 +166,7 @@ mod tests {
             id: "m1".into(),
             text: "build failed".into(),
             press: None,
+            voice: None,
             doubt: None,
         };
         assert_eq!(answer, HookAnswer::accepted(r#"{"accepted":true}"#, vec![message]));

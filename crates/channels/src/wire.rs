@@ -9,7 +9,7 @@ use reqwest::{Client, Method, Url};
 use serde_json::Value;
 
 use crate::SendFailure;
-use crate::limits::MOST_ANSWER_BYTES;
+use crate::limits::{MOST_ANSWER_BYTES, MOST_RECORDING_BYTES};
 
 const CONNECT: Duration = Duration::from_secs(10);
 /// How long one request may take.
@@ -25,11 +25,13 @@ pub(crate) struct WireRequest {
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) body: Vec<u8>,
     pub(crate) timeout: Duration,
+    /// The longest answer that is read.
+    pub(crate) most: usize,
 }
 
 impl WireRequest {
     pub(crate) fn new(method: &'static str, url: impl Into<String>) -> Self {
-        Self { method, url: url.into(), headers: Vec::new(), body: Vec::new(), timeout: REQUEST }
+        Self { method, url: url.into(), headers: Vec::new(), body: Vec::new(), timeout: REQUEST, most: MOST_ANSWER_BYTES }
     }
     pub(crate) fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
@@ -40,6 +42,10 @@ impl WireRequest {
     }
     pub(crate) fn bytes(self, media_type: &str, body: Vec<u8>) -> Self {
         Self { body, ..self.header("content-type", media_type) }
+    }
+    /// For a recording.
+    pub(crate) fn recording(self) -> Self {
+        Self { timeout: LONG_POLL, most: MOST_RECORDING_BYTES, ..self }
     }
     pub(crate) fn patient(self) -> Self {
         Self { timeout: LONG_POLL, ..self }
@@ -122,6 +128,7 @@ impl Wire {
 
     /// Sends a request. A failure says whether anything can have reached the service.
     pub(crate) async fn send(&self, request: WireRequest) -> Result<WireAnswer, SendFailure> {
+        let most = request.most;
         let built = self.build(request)?;
         let mut response = self.client()?.execute(built).await.map_err(failure)?;
         let status = response.status().as_u16();
@@ -130,7 +137,7 @@ impl Wire {
         while let Some(piece) =
             response.chunk().await.map_err(|error| SendFailure::unknown(format!("the answer broke off: {}", words(error))))?
         {
-            if body.len() + piece.len() > MOST_ANSWER_BYTES {
+            if body.len() + piece.len() > most {
                 return Err(SendFailure::unknown("the answer is too large"));
             }
             body.extend_from_slice(&piece);

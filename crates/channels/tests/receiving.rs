@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use common::{Reply, Server, service, settings};
 use haft_channels::{
     ApprovalAnswers, ApprovalNotice, ButtonPress, ChannelSettings, ConversationHost, HookRequest, Inbox, InboxVerdict, IncomingMessage,
-    IncomingSender, new_code, policy_channel,
+    IncomingSender, Transcriber, VoiceNote, VoiceRecording, new_code, policy_channel,
 };
 use haft_contract::BoxFuture;
 use haft_contract::ports::ChannelKind;
@@ -104,6 +104,7 @@ fn message(sender: &str, id: &str, text: &str) -> IncomingMessage {
         id: id.to_owned(),
         text: text.to_owned(),
         press: None,
+        voice: None,
         doubt: None,
     }
 }
@@ -462,4 +463,68 @@ async fn socket_of_slack_brings_messages_and_presses_and_is_acknowledged_when_th
     assert!(opened.len() >= 2 && opened.iter().all(|request| request.header("authorization") == Some("Bearer xapp-1")), "{opened:?}");
     stop.cancel();
     run.await.unwrap();
+}
+
+/// Writes down whatever it gets, and remembers it.
+#[derive(Default)]
+struct Ears(Mutex<Vec<VoiceRecording>>);
+
+impl Transcriber for Ears {
+    fn transcribe<'a>(&'a self, recording: &'a VoiceRecording) -> BoxFuture<'a, Result<String, String>> {
+        self.0.lock().unwrap().push(recording.clone());
+        let heard = if recording.data.is_empty() { Err("it is broken.".to_owned()) } else { Ok(" turn on the light ".to_owned()) };
+        Box::pin(async move { heard })
+    }
+}
+
+fn spoken(id: &str, caption: &str) -> IncomingMessage {
+    let voice = VoiceNote { id: "file-1".into(), mime: "audio/ogg".into(), seconds: Some(7) };
+    IncomingMessage { voice: Some(voice), ..message("5", id, caption) }
+}
+
+#[tokio::test]
+async fn voice_message_is_fetched_and_reaches_its_session_as_text() {
+    let setup = setup(|_| {}).await;
+    let ears = Arc::new(Ears::default());
+    setup.inbox.transcribe_with(Arc::clone(&ears) as _);
+    let found = Reply::ok(json!({"ok": true, "result": {"file_path": "voice/file_1.oga", "message_id": 7}}).to_string());
+    setup.server.answer(vec![found.clone(), Reply::ok("OggS voice"), found.clone()]);
+    assert_eq!(setup.inbox.accept("phone", spoken("v1", "")).await, Ok(InboxVerdict::Taken));
+    until(|| setup.server.received().len() == 3).await;
+    let lines: Vec<String> = setup.server.received().iter().map(|request| request.line.clone()).collect();
+    assert_eq!(lines, ["POST /botTOKEN/getFile", "GET /file/botTOKEN/voice/file_1.oga", "POST /botTOKEN/sendMessage"]);
+    let recording = VoiceRecording { name: "voice.ogg".into(), mime: "audio/ogg".into(), data: b"OggS voice".to_vec() };
+    assert_eq!(*ears.0.lock().unwrap(), [recording]);
+    // A path that would lead the token elsewhere, and a recording that cannot be written down.
+    let elsewhere = Reply::ok(json!({"ok": true, "result": {"file_path": "../../x?y", "message_id": 7}}).to_string());
+    setup.server.answer(vec![elsewhere.clone()]);
+    assert_eq!(setup.inbox.accept("phone", spoken("v2", "look")).await, Ok(InboxVerdict::Taken));
+    until(|| setup.server.received().len() == 2).await;
+    setup.server.answer(vec![found.clone(), Reply::ok(""), found]);
+    assert_eq!(setup.inbox.accept("phone", spoken("v3", "")).await, Ok(InboxVerdict::Taken));
+    until(|| setup.host.turns.lock().unwrap().len() == 3).await;
+    let texts: Vec<String> = setup.host.turns.lock().unwrap().iter().map(|(_, text)| text.clone()).collect();
+    assert_eq!(
+        texts,
+        [
+            "[Voice message of 7 s, written down by a machine, which may have misheard:]\nturn on the light",
+            "look\n\n[A voice message of 7 s came and was not transcribed: Telegram named no file for the recording. Its content is not \
+             known.]",
+            "[A voice message of 7 s came and was not transcribed: it is broken. Its content is not known.]",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn without_transcription_a_voice_message_says_that_it_came() {
+    let setup = setup(|_| {}).await;
+    assert_eq!(setup.inbox.accept("phone", spoken("v1", "")).await, Ok(InboxVerdict::Taken));
+    until(|| setup.server.received().len() == 1).await;
+    let said = "[A voice message of 7 s came and was not transcribed: no transcription is configured (transcription.model or \
+                transcription.command). Its content is not known.]";
+    assert_eq!(setup.host.turns.lock().unwrap()[0].1, said);
+    // Nothing is fetched for a stranger.
+    let stranger = IncomingMessage { sender: IncomingSender { id: "6".into(), ..IncomingSender::default() }, ..spoken("v2", "") };
+    assert_eq!(setup.inbox.accept("phone", stranger).await, Ok(InboxVerdict::Unknown));
+    assert_eq!(setup.server.received().len(), 1);
 }

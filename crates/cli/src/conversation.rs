@@ -62,6 +62,7 @@ pub(crate) async fn open(wire: &Arc<Wire>, start: ConversationStart<'_>, watcher
     let turns = resumed.messages.iter().filter(|message| message.role == Role::User).count() as u64;
     let meter: Arc<dyn Meter> = Arc::new(meter(wire, Arc::clone(&sessions), &record.id, turns, start.prompts));
     services.small_model = wire::small_model(wire, Arc::clone(&meter));
+    services.vision = wire.vision(Arc::clone(&meter));
     let prompt = lineage.as_ref().and_then(Lineage::prompt).map(str::to_owned);
     let resumed_agent = lineage.as_ref().map(|lineage| ResumedAgent::new(Arc::clone(&sessions), lineage.status().clone()));
     let caller = ChannelCaller::of_session(&store.channels(), &record.id).await?;
@@ -120,6 +121,7 @@ pub(crate) async fn rewire(wire: &Wire, conversation: &mut Conversation) -> Resu
     let mut services = wire::conversation_services(wire, &conversation.agents);
     wire::add_planning(&mut services, Arc::clone(&conversation.sessions), watcher, &conversation.runner.steering);
     services.small_model.clone_from(&session.host().services().small_model);
+    services.vision.clone_from(&session.host().services().vision);
     services.questions.clone_from(&session.host().services().questions);
     let lineage = Lineage::find(wire, &*conversation.sessions, &conversation.record.id).await?;
     let prompt = lineage.as_ref().and_then(Lineage::prompt).map(str::to_owned);

@@ -22,6 +22,7 @@ mod mcp_prompts;
 mod mcp_questions;
 mod mcp_sampling;
 mod mcp_servers;
+mod media;
 mod memory;
 pub(crate) mod models;
 mod nodes;
@@ -39,6 +40,7 @@ mod settings_access;
 mod shell;
 mod sub_agents;
 mod tool_settings;
+mod transcription;
 mod trust;
 mod web;
 
@@ -72,6 +74,7 @@ pub(crate) use self::lineage::Lineage;
 pub(crate) use self::lint::warn_of_idle_rules;
 pub(crate) use self::mcp::McpBackend;
 pub(crate) use self::mcp_servers::{close_servers, learn_server};
+pub(crate) use self::media::media_state;
 pub(crate) use self::memory::MemoryFollower;
 pub(crate) use self::nodes::{LocalRunner, node_name};
 pub(crate) use self::plugins::{ProjectPlugin, plugin_store, project_plugins, register_plugin, registry_in};
@@ -238,6 +241,7 @@ impl Wire {
             served: None,
         };
         wire.register_channels()?;
+        wire.register_media()?;
         wire.mcp = wire.configured_servers()?;
         let display = wire.settings.config.display;
         configure_display(display.todos, display.usage);

@@ -49,6 +49,7 @@ mod suite {
     mod leftovers;
     mod mcp;
     mod mcp_servers;
+    mod media;
     mod memory;
     mod model;
     mod models;

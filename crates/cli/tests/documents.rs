@@ -23,6 +23,7 @@ const DOCUMENTS: &[&str] = &[
     "docs/CHAT.md",
     "docs/COMMANDS.md",
     "docs/FILES.md",
+    "docs/MEDIA.md",
     "docs/MEMORY.md",
     "docs/MODELS.md",
     "docs/NODES.md",

@@ -12,6 +12,7 @@ use crate::capability::{Clocks, Files, Http, Notices, Processes, Spills};
 use crate::channel_use::ChannelUse;
 use crate::commit::no_change_sets;
 use crate::conversation::{PlanningCapability, SettingsCapability, SkillCapability, UserCapability};
+use crate::media_use::MediaUse;
 use crate::memory_use::MemoryUse;
 use crate::node_use::NodeUse;
 use crate::ports::{EgressGate, Gate, Host, Journal, PageCache, ProgressSink, Services, SmallModel};
@@ -307,6 +308,10 @@ impl ToolContext {
     /// Scheduled jobs, as planned.
     pub fn automation(&self) -> AutomationUse<'_> {
         AutomationUse { cx: self }
+    }
+    /// Models that look and voices that speak, as planned.
+    pub fn media(&self) -> MediaUse<'_> {
+        MediaUse { cx: self }
     }
     /// The server of the conversation, as planned.
     pub fn gateway(&self) -> GatewayUse<'_> {

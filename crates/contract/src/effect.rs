@@ -183,7 +183,7 @@ impl Effect {
     /// Whether it can carry data off this machine.
     pub fn is_outward(&self) -> bool {
         match self {
-            Self::Connect(connect) => !connect.is_sandbox(),
+            Self::Connect(connect) => !connect.is_sandbox() && !connect.is_provider,
             Self::Send { outward: true, .. } | Self::Unknown { .. } => true,
             Self::Exec(exec) => !exec.host.is_sandboxed(),
             Self::Node { node, .. } => node != Self::THIS_MACHINE,
@@ -287,6 +287,9 @@ impl Serialize for Effect {
                 map.serialize_entry("host", &connect.host)?;
                 map.serialize_entry("port", &connect.port)?;
                 map.serialize_entry("method", &connect.method)?;
+                if connect.is_provider {
+                    map.serialize_entry("provider", &true)?;
+                }
             }
             Self::Send { channel, to, .. } => {
                 map.serialize_entry("channel", channel)?;

@@ -25,10 +25,12 @@ mod sessions;
 mod settings_access;
 mod skills;
 mod small_model;
+mod speech;
 mod sub_agents;
 mod system;
 mod user_messages;
 mod user_questions;
+mod vision;
 mod web;
 
 pub use approval::{ApprovalAnswer, ApprovalRequest, Approver, GrantWidth, RuleStore};
@@ -62,6 +64,7 @@ pub use sessions::{
 pub use settings_access::{SettingChange, SettingReport, SettingsAccess};
 pub use skills::{SkillContent, SkillLibrary, SkillSummary};
 pub use small_model::SmallModel;
+pub use speech::{AudioFormat, SpeechEngine, SpeechHost, SpeechRequest, SpeechServices};
 pub use sub_agents::{
     AgentAttachment, AgentType, KnownAgent, SandboxDemand, StartedAgent, StoredAttachment, SubAgentRequest, SubAgentState, SubAgentStatus,
     SubAgents, ThinkingLevel,
@@ -69,6 +72,7 @@ pub use sub_agents::{
 pub use system::{SystemFacts, SystemProbe};
 pub use user_messages::{Attachment, MessageLevel, UserMessage, UserMessages};
 pub use user_questions::{UserQuestion, UserQuestions, UserReply};
+pub use vision::{QuestionPicture, VisionModel, VisionModels, VisionQuestion};
 pub use web::{ApiKey, NO_SEARCH_PROVIDER, PageCache, SearchEndpoint, SearchFields, SearchProvider, WebSettings};
 
 static NO_SERVICES: Services = Services::none();

@@ -1,5 +1,6 @@
 //! HTTP client for providers: sends a request, retries it, and streams the answer.
 
+mod audio;
 mod body;
 mod connections;
 mod document;
@@ -9,6 +10,7 @@ mod failure;
 mod key;
 mod models;
 mod options;
+mod plain;
 mod proxies;
 mod request;
 mod response;
@@ -30,6 +32,7 @@ use self::response::AnswerBody;
 use crate::sse::EventReader;
 use crate::{Adapter, Completion, Delta, ModelReply, ModelTurn, ProviderError, ProviderErrorKind, Retry, StreamDecoder};
 
+pub use self::audio::{Recording, SpokenRequest};
 pub use self::endpoint::{Endpoint, Timeouts};
 pub use self::key::ApiKey;
 pub use self::options::Options;

@@ -23,6 +23,8 @@ mod refused;
 mod replay;
 mod reply;
 pub mod schema;
+#[cfg(feature = "http")]
+mod sight;
 pub mod sse;
 mod tool_forms;
 pub mod transcript;
@@ -30,7 +32,7 @@ pub mod transcript;
 pub use adapter::{Adapter, EncodedRequest, ModelTurn, StreamDecoder};
 pub use anthropic::Anthropic;
 #[cfg(feature = "http")]
-pub use client::{ApiKey, Endpoint, ModelClient, Options, Proxies, Timeouts};
+pub use client::{ApiKey, Endpoint, ModelClient, Options, Proxies, Recording, SpokenRequest, Timeouts};
 pub use error::{ProviderError, ProviderErrorKind};
 pub use gemini::Gemini;
 pub use ids::{IdForm, wire_id};

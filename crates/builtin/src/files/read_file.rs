@@ -1,9 +1,7 @@
 mod directory;
-pub(crate) mod image;
 mod notebook;
 mod page;
 pub(crate) mod pdf;
-pub(crate) mod picture;
 mod repeated;
 
 use std::num::NonZeroUsize;
@@ -17,9 +15,9 @@ use serde::Deserialize;
 
 use self::notebook::NotebookFault;
 use self::pdf::PageRange;
-use self::picture::PictureFormat;
 use self::repeated::RepeatCheck;
 use crate::shared::brief;
+use crate::shared::picture::{self, PictureFormat};
 use crate::shared::text_file::CHUNK;
 
 /// Read the contents of a file from local storage. Text is returned unchanged, at most 2,000 lines or 100 KB at a time; when
@@ -108,7 +106,7 @@ async fn show(name: &str, params: &Params, reader: &dyn FileReader, cx: &ToolCon
         return page::show(name, params, reader, head, cx).await;
     }
     if let Some(format) = PictureFormat::of(&head) {
-        return image::show(name, format, reader, head).await;
+        return picture::show(name, format, reader, head).await;
     }
     if pdf::is_pdf(&head) {
         return pdf::read(name, params.pages()?, reader, head, cx).await;
@@ -188,4 +186,4 @@ fn with_remark(mut output: ToolOutput, why: &str) -> ToolOutput {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -62,6 +62,7 @@ fn message(room: &str, message: &Value) -> Option<IncomingMessage> {
         id: message["id"].as_str()?.to_owned(),
         text: message["content"].as_str().filter(|text| !text.is_empty())?.to_owned(),
         press: None,
+        voice: None,
         doubt: None,
     })
 }
@@ -97,6 +98,7 @@ fn press(value: &Value) -> Option<IncomingMessage> {
         id: value["id"].as_str()?.to_owned(),
         text: String::new(),
         press: Some(ButtonPress { value: chosen.to_owned(), acknowledge: None }),
+        voice: None,
         doubt: None,
     })
 }

@@ -83,6 +83,7 @@ fn new_messages_of_users_are_taken_once_and_old_ones_never() {
         id: "20".into(),
         text: "hi".into(),
         press: None,
+        voice: None,
         doubt: None,
     };
     assert_eq!(incoming::messages("100", &list, &mut cursors), [message]);
@@ -105,6 +106,7 @@ fn pressed_buttons_are_read_and_the_address_is_checked() {
         id: "9".into(),
         text: String::new(),
         press: Some(ButtonPress { value: "haft:t:allow".into(), acknowledge: None }),
+        voice: None,
         doubt: None,
     };
     assert_eq!(incoming::interaction(press), HookAnswer::accepted(r#"{"type":6}"#, vec![message]));

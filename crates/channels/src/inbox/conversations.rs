@@ -11,6 +11,7 @@ use super::{Inbox, InboxVerdict, WaitingMessage, is_owner, locked};
 use crate::driver::IncomingMessage;
 use crate::limits::{MOST_CONVERSATIONS, MOST_WAITING};
 use crate::texts::pieces;
+use crate::voice;
 
 /// A conversation that nobody writes to has no task after this time.
 const IDLE: Duration = Duration::from_mins(5);
@@ -61,9 +62,10 @@ impl Inbox {
         let begun = waiting.cut_off.unwrap_or_else(SystemTime::now);
         let turn = async {
             let session = self.session(channel, message).await?;
+            let text = self.text_of(channel, message).await;
             let answer = match waiting.cut_off {
-                Some(since) => self.host.resume(&session, message.text.clone(), since).await?,
-                None => self.host.turn(&session, message.text.clone()).await?,
+                Some(since) => self.host.resume(&session, text, since).await?,
+                None => self.host.turn(&session, text).await?,
             };
             Ok::<_, String>((session, answer))
         };
@@ -88,6 +90,14 @@ impl Inbox {
             self.reply(channel, message, &piece, Some(key)).await.ok();
         }
         true
+    }
+
+    /// What a message says, also by voice.
+    async fn text_of(&self, channel: &str, message: &IncomingMessage) -> String {
+        match self.service.find(channel).map(|channel| &channel.driver) {
+            Some(Ok(driver)) => voice::text_of(message, &**driver, self.transcriber.get().map(|transcriber| &**transcriber)).await,
+            _ => message.text.clone(),
+        }
     }
 
     /// Whether the model has sent the same text to this conversation with the tool `message` already.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::CLIENT;
-use crate::driver::{IncomingMessage, IncomingSender, PolledMessages};
+use crate::driver::{IncomingMessage, IncomingSender, PolledMessages, VoiceNote};
 use crate::wire::encoded;
 
 /// Nothing but messages: no presence, no account data, no members.
@@ -32,11 +32,22 @@ pub(super) fn decode(body: &Value, is_first: bool, own: Option<&str>) -> Option<
     Some(PolledMessages { messages: messages.collect(), cursor })
 }
 
+fn voice(content: &Value) -> Option<VoiceNote> {
+    let is_voice = content["msgtype"] == "m.audio";
+    Some(VoiceNote {
+        id: content["url"].as_str().filter(|_| is_voice)?.to_owned(),
+        mime: content["info"]["mimetype"].as_str().unwrap_or("audio/ogg").to_owned(),
+        seconds: content["info"]["duration"].as_u64().map(|milliseconds| milliseconds / 1000),
+    })
+}
+
 fn message(room: &str, event: &Value, members: Option<u64>, own: Option<&str>) -> Option<IncomingMessage> {
     let (content, sender) = (&event["content"], event["sender"].as_str()?);
-    let is_text = event["type"] == "m.room.message" && content["msgtype"] == "m.text";
+    let is_message = event["type"] == "m.room.message";
+    let is_text = is_message && content["msgtype"] == "m.text";
+    let voice = voice(content).filter(|_| is_message);
     let is_edit = content["m.relates_to"]["rel_type"] == "m.replace";
-    if !is_text || is_edit || own == Some(sender) {
+    if !(is_text || voice.is_some()) || is_edit || own == Some(sender) {
         return None;
     }
     let thread = content["m.relates_to"]["event_id"].as_str().filter(|_| content["m.relates_to"]["rel_type"] == "m.thread");
@@ -47,8 +58,10 @@ fn message(room: &str, event: &Value, members: Option<u64>, own: Option<&str>) -
         is_group: members != Some(2),
         sender: IncomingSender { id: sender.to_owned(), username: None, name: None },
         id: event["event_id"].as_str()?.to_owned(),
-        text: content["body"].as_str().filter(|text| !text.is_empty())?.to_owned(),
+        // The body of a recording is the name of its file.
+        text: if voice.is_some() { String::new() } else { content["body"].as_str().filter(|text| !text.is_empty())?.to_owned() },
         press: None,
+        voice,
         doubt: None,
     })
 }

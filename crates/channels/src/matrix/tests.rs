@@ -67,6 +67,7 @@ fn sync_brings_messages_of_others_after_the_first_time() {
         id: id.into(),
         text: text.into(),
         press: None,
+        voice: None,
         doubt: None,
     };
     let expected = vec![message("!a:x", "$1", "hi"), message("!b:x", "$4", "group")];
@@ -89,4 +90,17 @@ fn messages_are_listed_oldest_first() {
         text: text.into(),
     };
     assert_eq!(entries(&body), [entry("$1", "@a:x", None, "one"), entry("$2", "@b:x", Some("1970-01-01T00:00:01Z"), "two")]);
+}
+
+#[test]
+fn voice_messages_come_with_their_files() {
+    let event = json!({"type": "m.room.message", "sender": "@ann:x", "event_id": "$1", "content": {
+        "msgtype": "m.audio", "body": "voice.ogg", "url": "mxc://x/abc", "info": {"mimetype": "audio/ogg", "duration": 7200}}});
+    let body = json!({"next_batch": "s", "rooms": {"join": {"!a:x": {"timeline": {"events": [event]}}}}});
+    let polled = sync::decode(&body, false, None).unwrap();
+    let note = crate::driver::VoiceNote { id: "mxc://x/abc".into(), mime: "audio/ogg".into(), seconds: Some(7) };
+    assert_eq!(
+        polled.messages.iter().map(|message| (message.text.as_str(), message.voice.clone())).collect::<Vec<_>>(),
+        [("", Some(note))]
+    );
 }

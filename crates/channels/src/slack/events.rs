@@ -47,6 +47,7 @@ fn message(event: &Value) -> Option<IncomingMessage> {
         id: format!("{conversation}:{ts}"),
         text: event["text"].as_str().filter(|text| !text.is_empty())?.to_owned(),
         press: None,
+        voice: None,
         doubt: None,
     })
 }
@@ -66,6 +67,7 @@ fn press(payload: &Value) -> Option<IncomingMessage> {
         id: format!("{conversation}:{}:{}", action["action_ts"].as_str()?, action["action_id"].as_str()?),
         text: String::new(),
         press: Some(ButtonPress { value: action["value"].as_str()?.to_owned(), acknowledge: None }),
+        voice: None,
         doubt: None,
     })
 }

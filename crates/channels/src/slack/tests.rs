@@ -75,6 +75,7 @@ fn requests_of_slack_are_messages_and_presses() {
         id: "D1:1.2".into(),
         text: "hi".into(),
         press: None,
+        voice: None,
         doubt: None,
     };
     let message =

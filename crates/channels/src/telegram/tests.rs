@@ -105,6 +105,7 @@ fn updates_are_messages_and_presses_and_nonsense_is_skipped() {
         id: id.into(),
         text: text.into(),
         press: None,
+        voice: None,
         doubt: None,
     };
     let press = crate::driver::ButtonPress { value: "y".into(), acknowledge: Some("q".into()) };
@@ -118,5 +119,37 @@ fn updates_are_messages_and_presses_and_nonsense_is_skipped() {
     assert_eq!(updates::decode(&updates, None), PolledMessages { messages: vec![], cursor: Some("16".into()) });
     for nothing in [json!([]), json!(null), json!("x")] {
         assert_eq!(updates::decode(&nothing, Some("8")), PolledMessages { messages: vec![], cursor: Some("8".into()) });
+    }
+}
+
+#[test]
+fn voice_messages_and_sounds_come_with_their_files() {
+    let update = |id: u64, content: serde_json::Value| {
+        let mut message = json!({"chat": {"id": 5, "type": "private"}, "from": {"id": 5}});
+        message.as_object_mut().unwrap().extend(content.as_object().unwrap().clone());
+        json!({"update_id": id, "message": message})
+    };
+    let updates = json!([
+        update(1, json!({"voice": {"file_id": "F1", "duration": 7, "mime_type": "audio/ogg"}})),
+        update(2, json!({"audio": {"file_id": "F2"}, "caption": "a song"})),
+        update(3, json!({"photo": []})),
+        update(4, json!({"voice": {"duration": 7}})),
+    ]);
+    let found: Vec<_> =
+        updates::decode(&updates, Some("1")).messages.into_iter().map(|message| (message.text, message.voice.unwrap())).collect();
+    let note = |id: &str, seconds| crate::driver::VoiceNote { id: id.into(), mime: "audio/ogg".into(), seconds };
+    assert_eq!(found, [(String::new(), note("F1", Some(7))), ("a song".to_owned(), note("F2", None))]);
+}
+
+#[test]
+fn opus_goes_as_a_voice_message() {
+    let mut command = ChannelCommand::new("t", "5", ChannelAction::Send, "listen");
+    for (media_type, method, field) in [("audio/ogg", "sendVoice", "voice"), ("audio/mpeg", "sendDocument", "document")] {
+        command.files = vec![haft_contract::ports::ChannelFile { name: "a".into(), media_type: media_type.into(), content: vec![1] }];
+        let expected = json!({"chat_id": 5, field: "attach://file0", "caption": "listen"});
+        assert_eq!(with_files(&command), (method, expected));
+    }
+    for (path, is_right) in [("voice/file_1.oga", true), ("a/../b", false), ("a?x", false), ("", false), ("/a", false), ("a//b", false)] {
+        assert_eq!(is_plain(path), is_right, "{path}");
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::driver::{ButtonPress, IncomingMessage, IncomingSender, PolledMessages};
+use crate::driver::{ButtonPress, IncomingMessage, IncomingSender, PolledMessages, VoiceNote};
 
 /// How long Telegram waits for an update.
 const WAIT_SECONDS: u64 = 25;
@@ -32,7 +32,8 @@ fn message(update: &Value) -> Option<IncomingMessage> {
     let chat = &message["chat"];
     let is_bot = from["is_bot"] == true && !press.is_object();
     let text = message["text"].as_str().or(message["caption"].as_str()).unwrap_or_default();
-    if is_bot || (text.is_empty() && !press.is_object()) {
+    let voice = voice(message).filter(|_| !press.is_object());
+    if is_bot || (text.is_empty() && voice.is_none() && !press.is_object()) {
         return None;
     }
     Some(IncomingMessage {
@@ -45,7 +46,18 @@ fn message(update: &Value) -> Option<IncomingMessage> {
         press: press["data"]
             .as_str()
             .map(|data| ButtonPress { value: data.to_owned(), acknowledge: press["id"].as_str().map(str::to_owned) }),
+        voice,
         doubt: None,
+    })
+}
+
+/// A voice message, or a sound file.
+fn voice(message: &Value) -> Option<VoiceNote> {
+    let sound = ["voice", "audio"].iter().map(|kind| &message[*kind]).find(|sound| sound.is_object())?;
+    Some(VoiceNote {
+        id: sound["file_id"].as_str()?.to_owned(),
+        mime: sound["mime_type"].as_str().unwrap_or("audio/ogg").to_owned(),
+        seconds: sound["duration"].as_u64(),
     })
 }
 

@@ -3,6 +3,7 @@
 mod automation;
 mod channels;
 mod machine;
+mod media;
 mod nodes;
 mod packages;
 mod sandbox;
@@ -89,6 +90,7 @@ async fn all(common: &Common, output: &Output) -> Vec<DoctorCheck> {
     }
     if let Ok(wire) = Wire::new(common, output) {
         checks.extend(channels::checks(&wire).await);
+        checks.extend(media::checks(&wire));
         checks.push(automation::check(&wire).await);
     }
     // After everything that opens the database: a damaged one is recovered by the next that does, and says so.

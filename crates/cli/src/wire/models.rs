@@ -7,6 +7,8 @@ mod list;
 mod local;
 mod prices;
 mod setup;
+pub(crate) mod speech;
+pub(crate) mod vision;
 
 use std::sync::Arc;
 
@@ -16,7 +18,7 @@ use haft_provider::Model;
 use haft_provider::known::KNOWN;
 
 pub(crate) use self::embeddings::ProviderEmbedder;
-pub(crate) use self::key::KeySource;
+pub(crate) use self::key::{KeySource, words as command_words};
 use self::limits::model;
 pub(crate) use self::list::{ListedModel, ModelStatus, list, names_without_asking};
 pub(super) use self::local::LOCAL_VARIABLE;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
-use haft_agent::{FindProvider, MessageEvents, Meter, SideModel, Steering, StoredTodos, TurnWatcher};
+use haft_agent::{FindProvider, MessageEvents, Meter, NullMeter, SideModel, Steering, StoredTodos, TurnWatcher};
 use haft_contract::ports::{GatewayControl, Services, SmallModel, UserQuestions};
 use haft_store::SessionStore;
 
@@ -33,6 +33,8 @@ impl Wire {
             let (control, automation) = (Arc::clone(&served.control), self.automation());
             Arc::new(ServedGateway { settings, control, automation, started: STARTED.to_owned() }) as Arc<dyn GatewayControl>
         });
+        services.vision = self.vision(Arc::new(NullMeter));
+        services.speech = self.speech();
         services.skills = Some(Arc::new(SkillService::new(Arc::clone(&self.prompts))));
         services
     }

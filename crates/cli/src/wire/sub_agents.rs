@@ -170,6 +170,7 @@ impl Factory {
         let mut services = conversation_services(wire, &child.agents);
         add_planning(&mut services, Arc::new(self.store.sessions()), &child.watcher, &child.steering);
         services.small_model.clone_from(&child.parent.host().services().small_model);
+        services.vision.clone_from(&child.parent.host().services().vision);
         let host = Arc::new(host.with_services(services));
         let engine = wire.engine(log, blobs, folder)?;
         let model = provider.model();

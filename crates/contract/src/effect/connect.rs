@@ -20,12 +20,28 @@ pub struct Connect {
     pub causes: Vec<RefusalCause>,
     /// Whether it is the search provider that the user configured: a request there only reads, whatever its method.
     pub searches: bool,
+    /// Whether it is a service of the user's configuration that works on what it is given, as a model does: the user trusts it with the
+    /// conversation. It is reached as it is written, and changes nothing.
+    pub is_provider: bool,
 }
 
 impl Connect {
     /// A connection; for implementors of [`HttpClient`](crate::ports::HttpClient).
     pub fn new(scheme: impl Into<String>, host: impl Into<String>, port: u16, method: impl Into<String>) -> Self {
-        Self { scheme: scheme.into(), host: host.into(), port, method: method.into(), refused: None, causes: Vec::new(), searches: false }
+        Self {
+            scheme: scheme.into(),
+            host: host.into(),
+            port,
+            method: method.into(),
+            refused: None,
+            causes: Vec::new(),
+            searches: false,
+            is_provider: false,
+        }
+    }
+    /// A service of the user's configuration, to which the call sends what it is to work on.
+    pub fn provider(scheme: impl Into<String>, host: impl Into<String>, port: u16) -> Self {
+        Self { is_provider: true, ..Self::new(scheme, host, port, "POST") }
     }
     /// A tunnel, as a sandboxed command gets one to a host and port. Its scheme is the usual one of the port.
     pub fn tunnel(host: impl Into<String>, port: u16) -> Self {
@@ -39,7 +55,7 @@ impl Connect {
     }
     /// Whether the method only asks for something.
     pub const fn only_reads(&self) -> bool {
-        self.searches || matches!(self.method.as_bytes(), b"GET" | b"HEAD" | b"OPTIONS")
+        self.searches || self.is_provider || matches!(self.method.as_bytes(), b"GET" | b"HEAD" | b"OPTIONS")
     }
     /// Whether it is a tunnel, as a command gets one: anything may be sent through it.
     pub fn is_tunnel(&self) -> bool {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     Automation, GatewayControl, MemoryIndex, MessageChannels, NodeDirectory, OutputSink, SessionDirectory, SettingsAccess, SkillLibrary,
-    SmallModel, SubAgents, TodoStore, ToolIndex, UserMessages, UserQuestions, WakeSource,
+    SmallModel, SpeechServices, SubAgents, TodoStore, ToolIndex, UserMessages, UserQuestions, VisionModels, WakeSource,
 };
 
 /// What a conversation offers to its tools beyond the machine: its sub-agents, its plans, its skills. A service is absent where nobody
@@ -44,6 +44,10 @@ pub struct Services {
     pub automation: Option<Arc<dyn Automation>>,
     /// The server that the conversation runs in.
     pub gateway: Option<Arc<dyn GatewayControl>>,
+    /// Models that look at pictures.
+    pub vision: Option<Arc<dyn VisionModels>>,
+    /// Voices that speak.
+    pub speech: Option<Arc<dyn SpeechServices>>,
 }
 
 impl Services {
@@ -66,6 +70,8 @@ impl Services {
             channels: None,
             automation: None,
             gateway: None,
+            vision: None,
+            speech: None,
         }
     }
 }

@@ -104,7 +104,7 @@ fn reads_here(effect: &Effect) -> bool {
 /// Whether untrusted content may come in. A sandboxed program gets some only through a connection of its own.
 fn brings_in(effect: &Effect) -> bool {
     match effect {
-        Effect::Connect(connect) => !connect.is_sandbox(),
+        Effect::Connect(connect) => !connect.is_sandbox() && !connect.is_provider,
         // Another machine may have been taken over.
         Effect::Unknown { .. } | Effect::Node { .. } => true,
         Effect::Exec(exec) => !exec.host.is_sandboxed(),
@@ -126,6 +126,9 @@ impl RecordedTaint {
     pub fn of_effects(effects: &Value) -> Self {
         let mut taint = Self::default();
         for effect in effects.as_array().into_iter().flatten() {
+            if effect["provider"] == true {
+                continue;
+            }
             let host = effect["host"].as_str().unwrap_or_default();
             let in_sandbox = match effect["effect"].as_str() {
                 Some("read") => true,

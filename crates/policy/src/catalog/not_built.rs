@@ -1,9 +1,7 @@
 //! The tools of the design that are not built yet: policies may name them already. A tool that is built leaves this list.
 
-use haft_contract::Section::{Media, Messaging, Ui};
+use haft_contract::Section::{Messaging, Ui};
 use haft_contract::{Meta, RuleTarget, Section};
-
-const CODING: &[&str] = &["coding"];
 
 const fn tool(name: &'static str, section: Section, profiles: &'static [&'static str], rules: Option<RuleTarget>) -> Meta {
     let mut meta = Meta::new(name, "");
@@ -16,8 +14,6 @@ const fn for_owner(mut meta: Meta) -> Meta {
     meta
 }
 
-const READ: Option<RuleTarget> = Some(RuleTarget::Read);
-const WRITE: Option<RuleTarget> = Some(RuleTarget::Write);
 const CONNECT: Option<RuleTarget> = Some(RuleTarget::Connect);
 
 /// Name, section, profiles, rule target, aliases.
@@ -26,6 +22,4 @@ pub static NOT_BUILT_YET: &[Meta] = &[
     tool("browser", Ui, &[], CONNECT),
     tool("canvas", Ui, &[], None),
     for_owner(tool("whatsapp_login", Messaging, &[], None)),
-    tool("image", Media, CODING, READ),
-    tool("tts", Media, &[], WRITE),
 ];

@@ -1,15 +1,10 @@
 //! Embeddings of texts, by the OpenAI-compatible `/embeddings` that most servers have, Ollama and LM Studio among them.
 
-use bytes::Bytes;
-use reqwest::header::{ACCEPT, HeaderValue};
 use serde_json::{Value, json};
-use tokio::time::timeout_at;
 
-use super::body::{BodyReader, Deadlines, in_time};
-use super::failure::{self, AttemptFailure};
-use super::request::PreparedRequest;
-use super::{AttemptContext, ModelClient, response};
-use crate::{Endpoint, Model, ModelTurn, Protocol, ProviderError, ProviderErrorKind};
+use super::ModelClient;
+use super::plain::PlainRequest;
+use crate::{Endpoint, ProviderError, ProviderErrorKind};
 
 /// A batch of texts with some thousand numbers each, written out.
 const MAX_VECTOR_BYTES: usize = 32 * 1024 * 1024;
@@ -23,31 +18,12 @@ impl ModelClient {
         model: &str,
         texts: &[String],
     ) -> Result<Vec<Vec<f32>>, ProviderError> {
-        let model = Model::new(provider, Protocol::OpenAi, model);
-        let adapter = model.protocol.adapter();
-        let turn = ModelTurn { model: &model, system: "", messages: &[], tools: &[] };
-        let mut request = PreparedRequest::new(endpoint, adapter, &turn)?;
-        (request.url, request.other_url) = endpoint.urls("/embeddings", model.protocol)?;
-        request.headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
-        request.body = Bytes::from(json!({"model": model.name, "input": texts, "encoding_format": "float"}).to_string());
-        let attempt = AttemptContext { request: &request, adapter, turn: &turn, options: &self.options };
-        let answered = self.post_json(&attempt).await;
-        answered.map_err(|AttemptFailure { error, .. }| ProviderError { message: request.scrub(&error.message), ..error })
-    }
-
-    async fn post_json(&self, attempt: &AttemptContext<'_>) -> Result<Vec<Vec<f32>>, AttemptFailure> {
-        let request = attempt.request;
-        let deadlines = Deadlines::new(request, in_time(request.timeouts.total));
-        let client = self.clients.get(request, &self.options)?;
-        let sent = client.post(request.url.clone()).headers(request.headers.clone()).body(request.body.clone()).send();
-        let response = timeout_at(deadlines.first_byte.min(deadlines.total), sent).await;
-        let response = response.map_err(|_| deadlines.timed_out(request, "did not start to answer", request.timeouts.first_byte))?;
-        let response = response.map_err(|error| failure::describe(&error, request))?;
-        let response = response::check_status(response, attempt, deadlines).await?;
-        let body = BodyReader::new(response, request, deadlines).read_prefix(MAX_VECTOR_BYTES).await;
-        vectors(&body).ok_or_else(|| {
-            let message = format!("{} did not answer with embeddings. Check the model and its base_url.", request.host);
-            AttemptFailure::permanent(ProviderErrorKind::Malformed, message)
+        let body = json!({"model": model, "input": texts, "encoding_format": "float"});
+        let request = PlainRequest::json(provider, "/embeddings", &body, MAX_VECTOR_BYTES);
+        let answer = self.post(endpoint, request).await?;
+        vectors(&answer.body).ok_or_else(|| {
+            let message = format!("{} did not answer with embeddings. Check the model and its base_url.", answer.host);
+            ProviderError::new(ProviderErrorKind::Malformed, message)
         })
     }
 }

@@ -60,6 +60,12 @@ impl Endpoint {
         self.base().is_ok_and(|url| is_local(&url))
     }
 
+    /// Scheme, host and port; `None` for an invalid URL.
+    pub fn address(&self) -> Option<(String, String, u16)> {
+        let url = self.base().ok()?;
+        Some((url.scheme().to_owned(), url.host_str()?.to_owned(), url.port_or_known_default()?))
+    }
+
     /// The URLs of a path, the likelier first: a base URL may have the version of the protocol or not, as the documents of providers
     /// differ.
     pub(super) fn urls(&self, path: &str, protocol: Protocol) -> Result<(Url, Option<Url>), ProviderError> {

@@ -7,7 +7,7 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
 use super::endpoint::{self, Endpoint, Timeouts};
 use super::key::{self, ApiKey};
-use crate::{Adapter, EncodedRequest, ModelTurn, ProviderError, ProviderErrorKind};
+use crate::{Adapter, EncodedRequest, ModelTurn, ProviderError, ProviderErrorKind, sight};
 
 /// Headers that the connection itself needs.
 const RESERVED: [&str; 5] = ["host", "content-length", "transfer-encoding", "connection", "upgrade"];
@@ -31,7 +31,10 @@ pub(super) struct PreparedRequest {
 
 impl PreparedRequest {
     pub(super) fn new(endpoint: &Endpoint, adapter: &dyn Adapter, turn: &ModelTurn<'_>) -> Result<Self, ProviderError> {
-        let EncodedRequest { path, headers, body, warnings } = adapter.encode(turn);
+        let blind = sight::without_pictures(turn.model, turn.messages);
+        let turn = &ModelTurn { messages: blind.as_deref().unwrap_or(turn.messages), ..*turn };
+        let EncodedRequest { path, headers, body, mut warnings } = adapter.encode(turn);
+        warnings.extend(blind.as_ref().map(|_| sight::warning(turn.model)));
         let (url, other_url) = endpoint.urls(&path, turn.model.protocol)?;
         let port = url.port().map_or_else(String::new, |port| format!(":{port}"));
         Ok(Self {

@@ -8,10 +8,9 @@ use haft_text::numbers;
 use serde_json::json;
 
 use self::cells::{CellPage, cells_of};
-use super::image::decode;
-use super::picture::PictureFormat;
 use super::{Params, with_note};
 use crate::shared::notebook::{LARGEST, Notebook};
+use crate::shared::picture::{PictureFormat, for_models, prepared};
 use crate::shared::read_all::read_all;
 use crate::shared::worker::WorkerPool;
 
@@ -85,7 +84,7 @@ async fn output(name: &str, size: u64, cells: CellPage, cx: &ToolContext) -> Res
 async fn decode_picture(encoded: &str) -> Result<Option<(&'static str, Vec<u8>)>, ToolError> {
     let Some(data) = base64::decode_lenient(encoded) else { return Ok(None) };
     let Some(format) = PictureFormat::of(&data) else { return Ok(None) };
-    Ok(decode(format, data).await?.ok().map(|picture| (picture.mime, picture.data)))
+    Ok(prepared(for_models(), format, data).await?.ok().map(|picture| (picture.mime, picture.data)))
 }
 
 #[cfg(test)]

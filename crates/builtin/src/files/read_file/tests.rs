@@ -10,7 +10,7 @@ use super::*;
 /// What a page holds unless more is asked for.
 const BYTES: usize = 100 * 1024;
 
-pub(super) async fn read(host: &Arc<FakeHost>, arguments: Value) -> Result<ToolOutput, ToolError> {
+pub(crate) async fn read(host: &Arc<FakeHost>, arguments: Value) -> Result<ToolOutput, ToolError> {
     run_tool(&Erased::new(ReadFile), arguments, Arc::clone(host)).await
 }
 
@@ -260,7 +260,7 @@ async fn lines_are_numbered_on_request() {
 
 #[tokio::test]
 async fn what_is_declared_as_text_is_read_as_text() {
-    let pixel = super::picture::tests::sample(super::picture::PictureFormat::Png, 1, 1);
+    let pixel = crate::shared::picture::tests::sample(crate::shared::picture::PictureFormat::Png, 1, 1);
     for arguments in [json!({"raw": true}), json!({"encoding": "UTF-8"})] {
         let error = expect_error(read_content(pixel.clone(), arguments).await);
         let message = format!("Not a text file: f ({} bytes) looks like a PNG image. Use a tool that is made for such files.", pixel.len());

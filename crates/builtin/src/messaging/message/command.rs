@@ -175,6 +175,8 @@ fn media_type(name: &str) -> &'static str {
         "webp" => "image/webp",
         "svg" => "image/svg+xml",
         "mp3" => "audio/mpeg",
+        "ogg" | "oga" | "opus" => "audio/ogg",
+        "wav" => "audio/wav",
         "mp4" => "video/mp4",
         "zip" => "application/zip",
         _ => "application/octet-stream",

@@ -7,7 +7,7 @@ use haft_contract::{ErrorKind, HttpRequest, HttpResponse, ToolContext, ToolError
 use super::cache::{self, StoredPage};
 use super::robots;
 use crate::files::read_file::pdf;
-use crate::files::read_file::picture::PictureFormat;
+use crate::shared::picture::PictureFormat;
 use crate::shared::polite::{self, Deadline, header};
 
 const REDIRECTS: u8 = 5;

@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use super::Mode;
 use super::download::{self, BodyEnd, Download};
-use crate::files::read_file::picture::PictureFormat;
-use crate::files::read_file::{image, pdf};
+use crate::files::read_file::pdf;
 use crate::shared::media_type::MediaType;
+use crate::shared::picture::{self, PictureFormat};
 use crate::shared::worker::WorkerPool;
 
 /// Each holds one page and its tree.
@@ -174,7 +174,7 @@ fn charset(content_type: &str) -> Option<String> {
 
 async fn picture(download: Download, format: PictureFormat) -> Result<Reading, ToolError> {
     let (name, reader) = (download.url, InMemory(download.body));
-    Ok(Reading::Other(image::show(&name, format, &reader, Vec::new()).await?))
+    Ok(Reading::Other(picture::show(&name, format, &reader, Vec::new()).await?))
 }
 
 /// The document is stored as well: `read_file` can show its other pages.

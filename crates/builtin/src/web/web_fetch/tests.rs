@@ -6,7 +6,7 @@ use haft_contract::{BoxFuture, DynTool, Erased, WebSettings};
 use haft_testkit::{DenyAll, FakeHost, Reply, Trial, expect_error, run_tool};
 
 use super::*;
-use crate::files::read_file::picture::PictureFormat;
+use crate::shared::picture::PictureFormat;
 
 const URL: &str = "http://site.test/a/page";
 const PAGE: &str = "<html><head><title>An axe</title><style>.h{display:none}</style></head><body><nav><a href=/>Home</a></nav>\
@@ -90,7 +90,7 @@ async fn the_charset_is_that_of_header_page_or_bytes() {
 
 #[tokio::test]
 async fn pictures_are_blocks_and_other_binary_is_stored() {
-    let picture = crate::files::read_file::picture::tests::sample(PictureFormat::Png, 4, 3);
+    let picture = crate::shared::picture::tests::sample(PictureFormat::Png, 4, 3);
     let host = answering(Reply::ok("text/plain", picture.clone()));
     let output = fetch(&host, json!({})).await.unwrap();
     assert!(matches!(&output.content[1], Content::Image { mime, data } if mime == "image/png" && *data == picture));

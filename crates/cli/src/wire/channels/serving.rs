@@ -33,6 +33,11 @@ impl ServedChannels {
         let host = Arc::new(ServedHost { conversations, store: Arc::clone(store) });
         let answers = Arc::new(PageAnswers(approvals.clone()));
         let inbox = Inbox::new(Arc::clone(wire.channels()), host, answers, stop);
+        match wire.transcriber() {
+            Some(Ok(transcriber)) => inbox.transcribe_with(transcriber),
+            Some(Err(failure)) => warn(&format!("voice messages are not transcribed: {}", failure.message)),
+            None => {}
+        }
         if self.0.set(Arc::clone(&inbox)).is_err() {
             return;
         }

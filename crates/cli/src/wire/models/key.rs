@@ -9,7 +9,7 @@ use haft_provider::ApiKey;
 use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 
-use self::words::words;
+pub(crate) use self::words::words;
 use super::variable;
 use crate::failure::Failure;
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use haft_config::Provenance;
+use haft_contract::Connect;
 use haft_provider::known::{self, KNOWN};
 use haft_provider::{Endpoint, ModelClient, Options, Protocol};
 
@@ -23,17 +24,22 @@ pub(crate) struct ProviderSetup {
 impl ProviderSetup {
     /// The provider of this name.
     pub(super) fn new(settings: &Settings, name: &str) -> Result<Self, Failure> {
+        Self::with_defaults(settings, name, None)
+    }
+
+    /// The same; without a table it has this address and this variable for its key.
+    pub(super) fn with_defaults(settings: &Settings, name: &str, defaults: Option<(&str, &str)>) -> Result<Self, Failure> {
         let table = ProviderTable { settings: &settings.provenance, name };
         let (known, server) = (known::provider(name), local::server(name));
         let own = own_providers(&settings.provenance);
-        if known.is_none() && server.is_none() && !own.iter().any(|own| own == name) {
+        if known.is_none() && server.is_none() && defaults.is_none() && !own.iter().any(|own| own == name) {
             return Err(unknown(name, &own));
         }
         let protocol = match table.text("protocol") {
             Some(protocol) => protocol.parse().map_err(Failure::config)?,
             None => known.map_or(Protocol::OpenAi, |known| known.protocol),
         };
-        let base_url = table.text("base_url").or(known.map(|known| known.base_url));
+        let base_url = table.text("base_url").or(known.map(|known| known.base_url)).or(defaults.map(|(address, _)| address));
         let endpoint = base_url.map(Endpoint::new).or_else(|| server.map(|server| server.endpoint()));
         let mut endpoint = endpoint.ok_or_else(|| {
             Failure::config(format!("the provider '{name}' has no address")).help(format!("set base_url in [providers.{name}]"))
@@ -41,7 +47,21 @@ impl ProviderSetup {
         table.apply_timeouts(&mut endpoint);
         endpoint.allow_plain |= settings.provenance.value_at(&["providers", name, "allow_plain_http"]).is_true();
         let retries = table.count("retries").and_then(|retries| u32::try_from(retries).ok());
-        Ok(Self { name: name.to_owned(), protocol, key: table.key(known.map(|known| known.key))?, endpoint, retries })
+        Ok(Self {
+            name: name.to_owned(),
+            protocol,
+            key: table.key(known.map(|known| known.key).or(defaults.map(|(_, key)| key)))?,
+            endpoint,
+            retries,
+        })
+    }
+
+    /// Where it is, for plans.
+    pub(super) fn connect(&self) -> Result<Connect, Failure> {
+        let (scheme, host, port) = self.endpoint.address().ok_or_else(|| {
+            Failure::config(format!("the address of the provider '{}' cannot be used", self.name)).help("correct its base_url")
+        })?;
+        Ok(Connect::provider(scheme, host, port))
     }
 
     /// Whether it is on this machine.

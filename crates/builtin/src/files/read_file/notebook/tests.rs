@@ -4,10 +4,10 @@ use haft_text::base64::encode;
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::super::picture::tests::sample;
 use super::super::tests::read;
 use super::cells::PICTURES;
 use super::*;
+use crate::shared::picture::tests::sample;
 
 async fn read_cells(cells: &Value, mut arguments: Value) -> Result<ToolOutput, ToolError> {
     let host = FakeHost::new();

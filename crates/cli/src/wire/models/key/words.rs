@@ -4,7 +4,7 @@
 const SHELL_CHARS: &str = "|&;<>$`(){}*?";
 
 /// Splits a command: quotes keep blanks together, and `~/` is the home folder. Shell syntax is refused.
-pub(super) fn words(line: &str) -> Result<Vec<String>, String> {
+pub(crate) fn words(line: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;

@@ -1,15 +1,15 @@
-//! Showing a picture as image content.
+//! A picture as the content of a result.
 
-use haft_contract::{ErrorKind, FileReader, ToolError, ToolOutput};
+use haft_contract::{ErrorKind, FileReader, ImageLimits, ToolError, ToolOutput};
 use haft_text::numbers;
 use serde_json::json;
 
-use super::picture::{Picture, PictureFault, PictureFormat, prepare};
+use super::{Picture, PictureFault, PictureFormat, for_models, prepare};
 use crate::shared::read_all::read_all;
 use crate::shared::worker::WorkerPool;
 
 /// Larger files are refused.
-const LARGEST: usize = 32 * 1024 * 1024;
+pub(crate) const LARGEST: usize = 32 * 1024 * 1024;
 
 /// Each may need several hundred megabytes.
 static DECODING: WorkerPool = WorkerPool::new("decoding of a picture", 2);
@@ -18,7 +18,7 @@ static DECODING: WorkerPool = WorkerPool::new("decoding of a picture", 2);
 pub(crate) async fn show(name: &str, format: PictureFormat, reader: &dyn FileReader, head: Vec<u8>) -> Result<ToolOutput, ToolError> {
     let data = read_all(name, format.name(), head, reader, LARGEST).await?;
     let size = data.len();
-    let picture = decode(format, data).await?.map_err(|fault| refused(name, format, size, &fault))?;
+    let picture = prepared(for_models(), format, data).await?.map_err(|fault| refused(name, format, size, &fault))?;
     let details = json!({
         "path": name,
         "kind": "image",
@@ -32,20 +32,24 @@ pub(crate) async fn show(name: &str, format: PictureFormat, reader: &dyn FileRea
     Ok(ToolOutput::text(text).with_image(picture.mime, picture.data).with_details(details))
 }
 
-/// Decodes on a worker thread.
-pub(super) async fn decode(format: PictureFormat, data: Vec<u8>) -> Result<Result<Picture, PictureFault>, ToolError> {
-    DECODING.run(move || prepare(format, data)).await
+/// As [`prepare`], on a worker thread.
+pub(crate) async fn prepared(
+    limits: ImageLimits,
+    format: PictureFormat,
+    data: Vec<u8>,
+) -> Result<Result<Picture, PictureFault>, ToolError> {
+    DECODING.run(move || prepare(limits, format, data)).await
 }
 
 /// `image/png, 20x10 pixels, 1.2 KB`, and how it is shown.
-fn describe(format: PictureFormat, size: usize, picture: &Picture) -> String {
+pub(crate) fn describe(format: PictureFormat, size: usize, picture: &Picture) -> String {
     let ((width, height), (shown_width, shown_height)) = (picture.original, picture.shown);
     let scaled = if picture.original == picture.shown { String::new() } else { format!(" Shown at {shown_width}x{shown_height}.") };
     let animated = if picture.is_animated { " It is animated; the first frame is shown." } else { "" };
     format!("{}, {width}x{height} pixels, {}.{scaled}{animated}", format.mime(), numbers::size(size as u64))
 }
 
-fn refused(name: &str, format: PictureFormat, size: usize, fault: &PictureFault) -> ToolError {
+pub(crate) fn refused(name: &str, format: PictureFormat, size: usize, fault: &PictureFault) -> ToolError {
     let (kind, size) = (format.name(), numbers::size(size as u64));
     match fault {
         PictureFault::Damaged(why) => ToolError::new(
@@ -63,9 +67,9 @@ fn refused(name: &str, format: PictureFormat, size: usize, fault: &PictureFault)
 mod tests {
     use haft_testkit::{FakeHost, expect_error};
 
-    use super::super::picture::tests::sample;
-    use super::super::tests::read;
+    use super::super::tests::sample;
     use super::*;
+    use crate::files::read_file::tests::read;
 
     #[tokio::test]
     async fn a_picture_is_shown_as_one_whatever_its_name() {

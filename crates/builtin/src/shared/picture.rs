@@ -1,21 +1,24 @@
-//! Preparing pictures for a model: decoded, scaled down, one frame of an animation. Pure.
+//! Pictures for models, in one place: decoded within limits, scaled down, one frame of an animation, without metadata. Pure.
 
 mod format;
+mod metadata;
+mod shown;
 
 use std::io::Cursor;
 
+use haft_contract::ImageLimits;
 use image::codecs::gif::GifDecoder;
 use image::codecs::jpeg::JpegEncoder;
 use image::codecs::webp::WebPDecoder;
 use image::imageops::FilterType;
+use image::metadata::Orientation;
 use image::{AnimationDecoder, DynamicImage, ImageDecoder, ImageError, ImageFormat, ImageReader, Limits};
 
 pub(crate) use self::format::PictureFormat;
+pub(crate) use self::shown::{LARGEST, describe, prepared, refused, show};
 
-/// Most pixels on a side: larger pictures cost more and show no more.
+/// Most pixels on a side: larger pictures cost more and show no more, and with many pictures in a request providers take no larger ones.
 const SIDE: u32 = 2000;
-/// Providers take five million characters of base64 for a picture.
-const BYTES: usize = 3_700_000;
 /// How much memory a decoded picture may take: 64 million pixels of four bytes.
 const DECODED: u64 = 256 * 1024 * 1024;
 /// How wide or high a picture may be, before it is scaled.
@@ -23,65 +26,76 @@ const LARGEST_SIDE: u32 = 32_767;
 
 /// A picture, ready for a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Picture {
+pub(crate) struct Picture {
     /// Its media type.
-    pub(super) mime: &'static str,
-    pub(super) data: Vec<u8>,
+    pub(crate) mime: &'static str,
+    pub(crate) data: Vec<u8>,
     /// Width and height of the original, in its orientation.
-    pub(super) original: (u32, u32),
+    pub(crate) original: (u32, u32),
     /// Width and height as shown.
-    pub(super) shown: (u32, u32),
+    pub(crate) shown: (u32, u32),
     /// Whether it is one frame of an animation.
-    pub(super) is_animated: bool,
+    pub(crate) is_animated: bool,
 }
 
 /// Why a picture cannot be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum PictureFault {
+pub(crate) enum PictureFault {
     /// It is broken or cut off.
     Damaged(String),
     /// Decoding it takes too much memory.
     TooLarge(String),
 }
 
-/// Decodes a picture, and encodes it anew where a model cannot take it as it is.
-pub(super) fn prepare(format: PictureFormat, data: Vec<u8>) -> Result<Picture, PictureFault> {
-    within(BYTES, format, data)
+/// What models take of one picture.
+pub(crate) fn for_models() -> ImageLimits {
+    ImageLimits::default().side(SIDE)
 }
 
-fn within(most: usize, format: PictureFormat, data: Vec<u8>) -> Result<Picture, PictureFault> {
-    let image = decoded(format, &data)?;
+/// Decodes a picture, and encodes it anew where a model cannot take it as it is. What is left has no metadata: no place, no camera, no
+/// comment, and nothing behind its end.
+pub(crate) fn prepare(limits: ImageLimits, format: PictureFormat, data: Vec<u8>) -> Result<Picture, PictureFault> {
+    let (image, orientation) = decoded(format, &data)?;
     let original = (image.width(), image.height());
     let is_animated = is_animated(format, &data);
-    if original.0.max(original.1) <= SIDE && data.len() <= most && !is_animated {
+    let fits = original.0.max(original.1) <= limits.side && data.len() <= limits.bytes;
+    // Not every provider takes GIF, or JPEG in the colours of print.
+    let is_common = format != PictureFormat::Gif && !metadata::is_for_print(format, &data);
+    if fits
+        && is_common
+        && !is_animated
+        && orientation == Orientation::NoTransforms
+        && let Some(data) = metadata::stripped(format, &data)
+    {
         return Ok(Picture { mime: format.mime(), data, original, shown: original, is_animated });
     }
-    let picture = encoded(most, format, image)?;
+    drop(data);
+    let picture = encoded(limits, format, image)?;
     Ok(Picture { original, is_animated, ..picture })
 }
 
-fn limits() -> Limits {
+fn decoder_limits() -> Limits {
     let mut limits = Limits::default();
     (limits.max_image_width, limits.max_image_height, limits.max_alloc) = (Some(LARGEST_SIDE), Some(LARGEST_SIDE), Some(DECODED));
     limits
 }
 
-fn decoded(format: PictureFormat, data: &[u8]) -> Result<DynamicImage, PictureFault> {
+/// The picture as it is meant to be seen, and how it lay in the file.
+fn decoded(format: PictureFormat, data: &[u8]) -> Result<(DynamicImage, Orientation), PictureFault> {
     let mut reader = ImageReader::with_format(Cursor::new(data), format.decoded_as());
-    reader.limits(limits());
+    reader.limits(decoder_limits());
     let mut decoder = reader.into_decoder().map_err(fault)?;
     let (width, height) = decoder.dimensions();
     if decoder.total_bytes() > DECODED {
         return Err(PictureFault::TooLarge(format!("{width}x{height} pixels are more than can be decoded")));
     }
-    // The orientation is lost when the picture is encoded anew.
     let orientation = decoder.orientation().map_err(fault)?;
     let mut image = DynamicImage::from_decoder(decoder).map_err(fault)?;
-    if format == PictureFormat::Jpeg && !has_end(data) {
+    if format == PictureFormat::Jpeg && !metadata::has_end(data) {
         return Err(PictureFault::Damaged("it is cut off".into()));
     }
     image.apply_orientation(orientation);
-    Ok(image)
+    Ok((image, orientation))
 }
 
 fn fault(error: ImageError) -> PictureFault {
@@ -91,53 +105,35 @@ fn fault(error: ImageError) -> PictureFault {
     }
 }
 
-/// Whether a JPEG image is complete: decoders fill up a missing end with grey. The end marker cannot occur within the scan
-/// itself; before it, a preview may have one.
-fn has_end(data: &[u8]) -> bool {
-    let picture = start_of_scan(data).unwrap_or(data.len());
-    data[picture..].windows(2).any(|pair| pair == [0xff, 0xd9])
-}
-
-/// Skips the segments before the scan.
-fn start_of_scan(data: &[u8]) -> Option<usize> {
-    let mut at = 2;
-    loop {
-        match *data.get(at..at + 4)? {
-            [0xff, 0xda, ..] => return Some(at),
-            [0xff, 0xff, ..] => at += 1,
-            [0xff, _, high, low] => at += 2 + usize::from(u16::from_be_bytes([high, low])),
-            _ => return None,
-        }
-    }
-}
-
 fn is_animated(format: PictureFormat, data: &[u8]) -> bool {
     match format {
         PictureFormat::Gif => GifDecoder::new(Cursor::new(data))
-            .is_ok_and(|mut decoder| decoder.set_limits(limits()).is_ok() && decoder.into_frames().take(2).flatten().count() == 2),
+            .is_ok_and(|mut decoder| decoder.set_limits(decoder_limits()).is_ok() && decoder.into_frames().take(2).flatten().count() == 2),
         PictureFormat::Webp => WebPDecoder::new(Cursor::new(data)).is_ok_and(|decoder| decoder.has_animation()),
-        PictureFormat::Png | PictureFormat::Jpeg => false,
+        PictureFormat::Png => metadata::is_animated_png(data),
+        PictureFormat::Jpeg => false,
     }
 }
 
 /// Encodes a picture so that it fits: as PNG if it has transparency or was not a JPEG and is small enough, else as JPEG.
-fn encoded(most: usize, format: PictureFormat, image: DynamicImage) -> Result<Picture, PictureFault> {
+fn encoded(limits: ImageLimits, format: PictureFormat, image: DynamicImage) -> Result<Picture, PictureFault> {
     let picture = |mime, data, image: &DynamicImage| {
         let shown = (image.width(), image.height());
         Ok(Picture { mime, data, original: shown, shown, is_animated: false })
     };
-    let mut image = if image.width().max(image.height()) > SIDE { image.resize(SIDE, SIDE, FilterType::Triangle) } else { image };
+    let side = limits.side.max(1);
+    let mut image = if image.width().max(image.height()) > side { image.resize(side, side, FilterType::Triangle) } else { image };
     if format != PictureFormat::Jpeg || image.color().has_alpha() {
         let mut data = Cursor::new(Vec::new());
         image.write_to(&mut data, ImageFormat::Png).map_err(fault)?;
-        if data.get_ref().len() <= most {
+        if data.get_ref().len() <= limits.bytes {
             return picture("image/png", data.into_inner(), &image);
         }
     }
     loop {
         for quality in [85, 60] {
             let data = as_jpeg(&image, quality)?;
-            if data.len() <= most || image.width().max(image.height()) < 2 {
+            if data.len() <= limits.bytes || image.width().max(image.height()) < 2 {
                 return picture("image/jpeg", data, &image);
             }
         }
