@@ -31,10 +31,10 @@ impl Temporary {
     }
 
     /// Gives it its own name.
-    pub(super) fn finish(mut self) -> Result<Arc<PrivateFolder>, StoreError> {
+    pub(super) fn finish(mut self) -> Result<(), StoreError> {
         self.folder.rename(&self.temporary_name(), &self.name).map_err(|error| self.failed(error))?;
         self.finished = true;
-        Ok(Arc::clone(&self.folder))
+        Ok(())
     }
 
     pub(super) fn failed(&self, error: io::Error) -> StoreError {
