@@ -15,16 +15,23 @@ const UNWINDING: &str = "-lgcc_eh -lgcc";
 fn link_statically(binary: &str) {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=RUSTC_LINKER");
+    if !is_native_gnu_linux() {
+        return;
+    }
+    if let Some(folder) = write_scripts() {
+        let arguments = [format!("-L{}", folder.display()), "-static-pie".to_owned()];
+        if links_and_runs(&folder, &arguments) {
+            arguments.iter().for_each(|argument| println!("cargo:rustc-link-arg-bin={binary}={argument}"));
+        }
+    }
+}
+
+/// Whether a program that is linked here runs here, with shared libraries of the usual C library.
+fn is_native_gnu_linux() -> bool {
     let is = |name: &str, value: &str| env::var(name).is_ok_and(|found| found == value);
     let is_native = env::var("HOST").ok() == env::var("TARGET").ok();
     let is_static = env::var("CARGO_CFG_TARGET_FEATURE").is_ok_and(|features| features.split(',').any(|feature| feature == "crt-static"));
-    if !is("CARGO_CFG_TARGET_OS", "linux") || !is("CARGO_CFG_TARGET_ENV", "gnu") || !is_native || is_static {
-        return;
-    }
-    if let Some(folder) = write_scripts().filter(|folder| links_and_runs(folder)) {
-        println!("cargo:rustc-link-arg-bin={binary}=-L{}", folder.display());
-        println!("cargo:rustc-link-arg-bin={binary}=-static-pie");
-    }
+    is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu") && is_native && !is_static
 }
 
 /// The folder with the linker scripts; `None` if an archive is missing.
@@ -46,8 +53,8 @@ fn write_scripts() -> Option<PathBuf> {
     Some(folder)
 }
 
-/// Whether an empty program can be linked so, and runs: linkers differ.
-fn links_and_runs(folder: &Path) -> bool {
+/// Whether an empty program can be linked so, and runs: linkers differ, and so do C libraries.
+fn links_and_runs(folder: &Path, arguments: &[String]) -> bool {
     let (source, program) = (folder.join("empty.rs"), folder.join("empty"));
     if fs::write(&source, "fn main() {}\n").is_err() {
         return false;
@@ -59,7 +66,7 @@ fn links_and_runs(folder: &Path) -> bool {
         rustc.arg(option);
     }
     rustc.arg("--edition=2024").arg(&source).arg("-o").arg(&program);
-    rustc.arg(format!("-Clink-arg=-L{}", folder.display())).arg("-Clink-arg=-static-pie");
+    rustc.args(arguments.iter().map(|argument| format!("-Clink-arg={argument}")));
     rustc.output().is_ok_and(|made| made.status.success()) && Command::new(&program).status().is_ok_and(|status| status.success())
 }
 

@@ -252,8 +252,9 @@ impl SpillWriter for RedactingSpill {
             if self.cut {
                 return Ok(());
             }
-            let ready = self.redactor.push(bytes);
-            self.put(&ready).await
+            let (first, then) = self.redactor.push(bytes);
+            self.put(&first).await?;
+            self.put(&then).await
         })
     }
 

@@ -1,5 +1,6 @@
 //! The output of a job: its beginning and end in memory, and the working directory that its shell prints at its end.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -113,7 +114,15 @@ impl CwdTracker {
     }
 
     /// The output of a chunk, without sentinels.
-    pub(crate) fn filter(&mut self, chunk: &[u8]) -> Vec<u8> {
+    pub(crate) fn filter<'a>(&mut self, chunk: &'a [u8]) -> Cow<'a, [u8]> {
+        // As nearly every chunk is.
+        if self.pending.is_empty() && !chunk.contains(&SENTINEL_START) {
+            return Cow::Borrowed(chunk);
+        }
+        Cow::Owned(self.filter_pending(chunk))
+    }
+
+    fn filter_pending(&mut self, chunk: &[u8]) -> Vec<u8> {
         self.pending.extend_from_slice(chunk);
         let mut output = Vec::new();
         while let Some(at) = self.pending.iter().position(|byte| *byte == SENTINEL_START) {
@@ -221,7 +230,7 @@ mod tests {
         ] {
             for size in [1, 2, 5, 8192] {
                 let mut tracker = CwdTracker::new("tag");
-                let mut filtered: Vec<u8> = stream.as_bytes().chunks(size).flat_map(|chunk| tracker.filter(chunk)).collect();
+                let mut filtered: Vec<u8> = stream.as_bytes().chunks(size).flat_map(|chunk| tracker.filter(chunk).into_owned()).collect();
                 filtered.extend(tracker.take_pending());
                 assert_eq!(String::from_utf8(filtered).unwrap(), output, "in chunks of {size}");
                 assert_eq!(tracker.directory, directory.map(PathBuf::from), "{stream}");

@@ -80,13 +80,17 @@ impl Views {
             read_only.push(Bind { source: source.clone(), at: GIT_CONFIG.into() });
             variables.push(("GIT_CONFIG_SYSTEM".into(), GIT_CONFIG.into()));
         }
-        let cache = |(name, lower): &(String, PathBuf)| {
+        let mut layers = Vec::new();
+        for (name, lower) in &user.toolchains.caches {
             let folder = self.folder.join("caches").join(name.replace('/', "-"));
             let layer = if is_read_only { OverlayLayer::read_only_cache } else { OverlayLayer::cache };
             // A cache that cannot be used is not worth an error.
-            layer(&folder, lower, &home.at.join(name)).ok()
-        };
-        let layers = user.toolchains.caches.iter().filter_map(cache).collect();
+            match layer(&folder, lower, &home.at.join(name)) {
+                // The overlay would show the same, and costs a mount namespace.
+                Ok(layer) if is_read_only && layer.is_unchanged() => read_only.push(Bind { source: layer.lower, at: layer.target }),
+                layer => layers.extend(layer),
+            }
+        }
         let tmp = Some(self.session_folder(session)?);
         Ok(RunView { view: SandboxView { home: Some(home), tmp, read_only }, layers, variables })
     }

@@ -1,5 +1,8 @@
 //! Redaction of a stream: a secret across two pieces is still seen, and memory stays bounded.
 
+use std::borrow::Cow;
+
+use crate::scan::is_suspicious;
 use crate::{Secrets, find};
 
 /// How much of a stream waits at most, so that a secret across two pieces is still seen.
@@ -16,8 +19,36 @@ pub struct Redactor {
 }
 
 impl Redactor {
-    /// Takes a piece, and returns the bytes that are safe to pass on.
-    pub fn push(&mut self, piece: &[u8]) -> Vec<u8> {
+    /// Takes a piece, and returns the bytes that are safe to pass on: the second part after the first.
+    pub fn push<'a>(&mut self, piece: &'a [u8]) -> (Vec<u8>, Cow<'a, [u8]>) {
+        match self.pass_over(piece) {
+            Some((line, lines)) => (line, Cow::Borrowed(lines)),
+            None => (Vec::new(), Cow::Owned(self.push_slowly(piece))),
+        }
+    }
+
+    /// Whole lines without anything that begins like a secret are not copied: the end of the line that waits, and those of the piece.
+    fn pass_over<'a>(&mut self, piece: &'a [u8]) -> Option<(Vec<u8>, &'a [u8])> {
+        let first = piece.iter().position(|byte| *byte == b'\n').filter(|_| piece.len() <= HOLD && self.recheck_at == 0)? + 1;
+        let last = piece.iter().rposition(|byte| *byte == b'\n')? + 1;
+        let (waiting, lines) = if self.pending.is_empty() { (0, &piece[..last]) } else { (self.pending.len(), &piece[first..last]) };
+        if waiting + first > HOLD || is_suspicious(lines) {
+            return None;
+        }
+        let mut line = Vec::new();
+        if waiting > 0 {
+            self.pending.extend_from_slice(&piece[..first]);
+            if is_suspicious(&self.pending) {
+                self.pending.truncate(waiting);
+                return None;
+            }
+            line = std::mem::take(&mut self.pending);
+        }
+        self.pending.extend_from_slice(&piece[last..]);
+        Some((line, lines))
+    }
+
+    fn push_slowly(&mut self, piece: &[u8]) -> Vec<u8> {
         let mut ready = Vec::new();
         for part in piece.chunks(HOLD) {
             self.pending.extend_from_slice(part);

@@ -144,6 +144,11 @@ impl OverlayLayer {
         self.staging.is_some()
     }
 
+    /// Whether both layers together are the lower one: nothing was changed so far.
+    pub fn is_unchanged(&self) -> bool {
+        fs::read_dir(&self.upper).is_ok_and(|mut entries| entries.next().is_none())
+    }
+
     /// Whether the command may change what it sees.
     pub(crate) fn is_writable(&self) -> bool {
         self.work.is_some()

@@ -10,6 +10,7 @@ mod document;
 mod escape;
 mod expansion;
 mod gaps;
+mod plain;
 mod redirect;
 mod statement;
 mod test;
@@ -45,6 +46,13 @@ pub(crate) fn read(line: &str, found: &mut AnalysisBuilder, around: &CommandPosi
     for fault in characters::faults(line) {
         found.reason(fault);
     }
+    if !plain::read(line, found, around) {
+        read_tree(line, found, around);
+    }
+}
+
+/// Reads a line with the parser.
+fn read_tree(line: &str, found: &mut AnalysisBuilder, around: &CommandPosition) {
     let Some(tree) = parser::parse(line) else {
         return found.refuse("the line has too many words or is too tangled to be read; write it in parts, or put long texts into quotes");
     };
@@ -55,7 +63,7 @@ pub(crate) fn read(line: &str, found: &mut AnalysisBuilder, around: &CommandPosi
     }
     reader.statements(root, around);
     if around.wrappers.is_empty() {
-        reader.settle_directory(root);
+        reader.settle_directory(|reader| reader.opening_directory(root));
     }
 }
 

@@ -173,13 +173,14 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn settle_directory(&mut self, root: Node<'_>) {
+    /// Where the commands run; `opening` gives the folder of [`Self::opening_directory`].
+    pub(super) fn settle_directory(&mut self, opening: impl FnOnce(&mut Self) -> Option<String>) {
         let changes = |name: Option<&str>| matches!(name, Some("cd" | "pushd" | "popd" | "chdir"));
         let count = self.found.analysis.commands.iter().filter(|command| changes(command.name())).count();
         if count == 0 {
             return;
         }
-        self.found.analysis.directory = match self.opening_directory(root) {
+        self.found.analysis.directory = match opening(self) {
             Some(path) if count == 1 => Directory::Changed(path),
             _ => Directory::Unclear,
         };

@@ -1,7 +1,7 @@
 //! Blobs as files: `spills/` and `pre-images/` in the store's folder.
 //!
 //! A blob is written under a temporary name and gets its own only when it is whole, so no half of one is ever read.
-//! A pre-image is synced before, and its folder after, because a change waits for it; a spill is only a convenience and
+//! A pre-image is synced with its name, then its folder, because a change waits for it; a spill is only a convenience and
 //! is left to the system. Content passes through in pieces: memory does not depend on its size.
 
 mod file_writer;
@@ -25,7 +25,7 @@ use crate::{BlobId, BlobWriter, Blobs, StoreError};
 
 pub(super) const SPILLS: &str = "spills";
 pub(super) const PRE_IMAGES: &str = "pre-images";
-const PIECE: usize = 64 << 10;
+const PIECE: usize = 256 << 10;
 /// Names of session folders; a longer one is shortened.
 const LONGEST_NAME: usize = 80;
 
@@ -124,7 +124,7 @@ fn replace(folder: &Arc<PrivateFolder>, path: &Path, content: &[u8]) -> Result<(
     let Some(name) = name else { return Err(StoreError::untrusted(path, "it is no spill of this session")) };
     let written = Temporary::create(Arc::clone(folder), name.to_owned()).and_then(|(temporary, mut file)| {
         file.write_all(content).map_err(|error| temporary.failed(error))?;
-        temporary.finish().map(drop)
+        temporary.finish()
     });
     if written.is_err() {
         folder.remove(name).map_err(|error| StoreError::io(path, error))?;
@@ -132,25 +132,28 @@ fn replace(folder: &Arc<PrivateFolder>, path: &Path, content: &[u8]) -> Result<(
     written
 }
 
-fn keep(folder: Arc<PrivateFolder>, mut content: Box<dyn Read + Send>) -> Result<BlobId, StoreError> {
-    let name = unpredictable().to_string();
-    let (temporary, mut file) = Temporary::create(folder, name.clone())?;
-    copy(&mut *content, &mut file).and_then(|()| file.sync_all()).map_err(|error| temporary.failed(error))?;
-    let folder = temporary.finish()?;
-    folder.sync().map_err(|error| StoreError::io(folder.path(), error))?;
-    Ok(BlobId(name))
+fn keep(folder: Arc<PrivateFolder>, content: Box<dyn Read + Send>) -> Result<BlobId, StoreError> {
+    keep_all(&folder, vec![content])?.pop().ok_or_else(|| StoreError::Closed("a pre-image was not kept".into()))
 }
 
 /// How many contents are written before they are synced: each holds an open file.
 const GROUP: usize = 64;
 
-/// Writes a group before it syncs it: a sync then finds most of the work of the next one done.
 fn keep_all(folder: &Arc<PrivateFolder>, contents: Vec<Box<dyn Read + Send>>) -> Result<Vec<BlobId>, StoreError> {
     // A sync waits for the disk.
     if contents.is_empty() {
         return Ok(Vec::new());
     }
     let mut ids = Vec::with_capacity(contents.len());
+    let kept = write_and_sync(folder, contents, &mut ids);
+    kept.inspect_err(|_| remove(folder, &ids))?;
+    Ok(ids)
+}
+
+/// Writes a group before it syncs it: a sync then finds most of the work of the next one done. Each has its name by then, which most file
+/// systems write with the content; the sync of the folder, which is what guarantees it, then finds little more to wait for.
+fn write_and_sync(folder: &Arc<PrivateFolder>, contents: Vec<Box<dyn Read + Send>>, ids: &mut Vec<BlobId>) -> Result<(), StoreError> {
+    let failed = |error: io::Error| StoreError::io(folder.path(), error);
     let mut contents = contents.into_iter().peekable();
     while contents.peek().is_some() {
         let mut group = Vec::with_capacity(GROUP);
@@ -158,16 +161,18 @@ fn keep_all(folder: &Arc<PrivateFolder>, contents: Vec<Box<dyn Read + Send>>) ->
             let name = unpredictable().to_string();
             let (temporary, mut file) = Temporary::create(Arc::clone(folder), name.clone())?;
             copy(&mut *content, &mut file).map_err(|error| temporary.failed(error))?;
-            ids.push(BlobId(name));
-            group.push((temporary, file));
-        }
-        for (temporary, file) in group {
-            file.sync_all().map_err(|error| temporary.failed(error))?;
             temporary.finish()?;
+            ids.push(BlobId(name));
+            group.push(file);
         }
+        group.into_iter().try_for_each(|file| file.sync_all()).map_err(failed)?;
     }
-    folder.sync().map_err(|error| StoreError::io(folder.path(), error))?;
-    Ok(ids)
+    folder.sync().map_err(failed)
+}
+
+/// Nothing refers to them. What cannot be removed now is removed by pruning.
+fn remove(folder: &PrivateFolder, ids: &[BlobId]) {
+    ids.iter().for_each(|id| drop(folder.remove(&id.0)));
 }
 
 fn copy(from: &mut dyn Read, to: &mut File) -> io::Result<()> {

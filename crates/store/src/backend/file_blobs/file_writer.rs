@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use haft_contract::BoxFuture;
 
-use crate::backend::blocking::blocking;
+use crate::backend::blocking::{Begun, blocking};
 use crate::backend::folder::PrivateFolder;
 use crate::{BlobWriter, StoreError};
 
@@ -31,10 +31,10 @@ impl Temporary {
     }
 
     /// Gives it its own name.
-    pub(super) fn finish(mut self) -> Result<Arc<PrivateFolder>, StoreError> {
+    pub(super) fn finish(mut self) -> Result<(), StoreError> {
         self.folder.rename(&self.temporary_name(), &self.name).map_err(|error| self.failed(error))?;
         self.finished = true;
-        Ok(Arc::clone(&self.folder))
+        Ok(())
     }
 
     pub(super) fn failed(&self, error: io::Error) -> StoreError {
@@ -59,23 +59,35 @@ impl Drop for Temporary {
     }
 }
 
-/// A spill that is being written.
+/// A spill that is being written. One piece is on its way to the disk while the next is gathered.
 pub(super) struct FileWriter {
     temporary: Temporary,
     gathered: Vec<u8>,
-    /// `None` while a write is under way, and after one that was given up.
-    file: Option<File>,
+    /// `None` after a write that failed or was given up.
+    file: Option<SpillTarget>,
+}
+
+/// Where the next piece goes.
+enum SpillTarget {
+    /// Nothing is under way.
+    Idle(File),
+    /// A write is under way, and gives back the file and the emptied piece.
+    Writing(Begun<(File, Vec<u8>)>),
 }
 
 impl FileWriter {
     pub(super) fn create(folder: Arc<PrivateFolder>, name: String) -> Result<Self, StoreError> {
         let (temporary, file) = Temporary::create(folder, name)?;
-        Ok(Self { temporary, gathered: Vec::new(), file: Some(file) })
+        Ok(Self { temporary, gathered: Vec::new(), file: Some(SpillTarget::Idle(file)) })
     }
 
-    fn take_file(&mut self) -> Result<File, StoreError> {
-        let given_up = || StoreError::Closed("an earlier write to this spill failed or was given up".into());
-        self.file.take().ok_or_else(given_up)
+    /// The file, when nothing is on its way to it any more, and a piece to use again. It is given up if this is dropped meanwhile.
+    async fn take_file(&mut self) -> Result<(File, Vec<u8>), StoreError> {
+        match self.file.take() {
+            Some(SpillTarget::Idle(file)) => Ok((file, Vec::new())),
+            Some(SpillTarget::Writing(mut writing)) => writing.end().await,
+            None => Err(StoreError::Closed("an earlier write to this spill failed or was given up".into())),
+        }
     }
 
     async fn add(&mut self, mut bytes: &[u8]) -> Result<(), StoreError> {
@@ -91,17 +103,15 @@ impl FileWriter {
     }
 
     async fn write_gathered(&mut self) -> Result<(), StoreError> {
-        let mut file = self.take_file()?;
-        let mut gathered = std::mem::take(&mut self.gathered);
+        let (mut file, empty) = self.take_file().await?;
+        let mut gathered = std::mem::replace(&mut self.gathered, empty);
         let path = self.temporary.path();
         let work = move || {
             file.write_all(&gathered).map_err(|error| StoreError::io(&path, error))?;
             gathered.clear();
             Ok((file, gathered))
         };
-        let (file, gathered) = blocking(work).await?;
-        self.file = Some(file);
-        self.gathered = gathered;
+        self.file = Some(SpillTarget::Writing(Begun::begin(work)));
         Ok(())
     }
 }
@@ -112,12 +122,15 @@ impl BlobWriter for FileWriter {
     }
 
     fn finish(mut self: Box<Self>) -> BoxFuture<'static, Result<PathBuf, StoreError>> {
-        Box::pin(blocking(move || {
-            let mut file = self.take_file()?;
-            file.write_all(&self.gathered).map_err(|error| self.temporary.failed(error))?;
-            let path = self.temporary.path();
-            self.temporary.finish()?;
-            Ok(path)
-        }))
+        Box::pin(async move {
+            let (mut file, _) = self.take_file().await?;
+            blocking(move || {
+                file.write_all(&self.gathered).map_err(|error| self.temporary.failed(error))?;
+                let path = self.temporary.path();
+                self.temporary.finish()?;
+                Ok(path)
+            })
+            .await
+        })
     }
 }
