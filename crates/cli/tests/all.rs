@@ -16,6 +16,7 @@ mod suite {
     mod channels;
     mod chat;
     mod chatting;
+    mod closed_terminals;
     mod completion;
     mod config;
     mod config_check;

@@ -168,6 +168,10 @@ impl Rule {
     pub(crate) fn names_destination(&self) -> bool {
         !self.of_project && self.effects.as_ref().is_some_and(|effects| effects.matcher.names_destination())
     }
+    /// Whether the user wrote it for one tool, by its name.
+    fn names_one_tool(&self) -> bool {
+        !self.of_project && matches!(self.tool, Some(NameGlob::Literal(_)))
+    }
 }
 
 /// The effects that a rule speaks of, by tools in the folded spelling.

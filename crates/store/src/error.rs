@@ -13,7 +13,7 @@ use std::time::SystemTime;
 use crate::SessionOwner;
 
 #[cfg(feature = "sqlite")]
-pub(crate) use self::database::moved;
+pub(crate) use self::database::{SqlFault, moved};
 pub use self::fault::DatabaseFault;
 
 /// An error of the store.

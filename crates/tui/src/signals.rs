@@ -5,6 +5,7 @@ use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::failure::Exit;
+use crate::terminal::note_signal;
 
 /// Listens for the signals. While it exists, none of them ends the process.
 #[derive(Debug)]
@@ -28,7 +29,10 @@ impl Signals {
         tokio::select! {
             Some(()) = self.interrupt.recv() => Exit::Interrupted,
             Some(()) = self.terminate.recv() => Exit::Terminated,
-            Some(()) = self.hang_up.recv() => Exit::HungUp,
+            Some(()) = self.hang_up.recv() => {
+                note_signal();
+                Exit::HungUp
+            }
             else => std::future::pending().await,
         }
     }

@@ -5,6 +5,7 @@ mod approval_screen;
 mod approver;
 mod dialogue;
 mod external_editor;
+mod hangup;
 mod introduction;
 mod json_lines;
 mod key_reader;
@@ -27,6 +28,8 @@ use tokio::sync::{Mutex, mpsc};
 
 pub use self::approver::TerminalApprover;
 use self::dialogue::Dialogue;
+pub(crate) use self::hangup::note_signal;
+pub use self::hangup::reading_keys;
 pub use self::introduction::introduce;
 pub use self::json_lines::JsonLines;
 pub(crate) use self::key_reader::{KeyPress, KeyReader};

@@ -8,7 +8,7 @@ use inquire::{Confirm, MultiSelect, Select, Text};
 use serde_json::{Map, Value, json};
 
 use crate::output::note;
-use crate::terminal::stop_waiting;
+use crate::terminal::{reading_keys, stop_waiting};
 
 /// Fields of one question.
 const MAX_FIELDS: usize = 20;
@@ -40,7 +40,7 @@ impl UserQuestions for TerminalElicitor {
 
 async fn ask(heading: String, caution: Option<&'static str>, schema: Value) -> Option<Map<String, Value>> {
     let _turn = ASKING.lock().await;
-    tokio::task::spawn_blocking(move || answers(&heading, caution, &schema)).await.ok().flatten()
+    tokio::task::spawn_blocking(move || reading_keys(|| answers(&heading, caution, &schema))).await.ok().flatten()
 }
 
 /// The answers of the user; `None` as soon as they do not want to answer.

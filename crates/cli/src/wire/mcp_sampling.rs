@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Settings, models};
 use crate::output::note;
-use crate::terminal::{Terminal, stop_waiting};
+use crate::terminal::{Terminal, reading_keys, stop_waiting};
 
 /// How much of a request the user is shown.
 const SHOWN_CHARS: usize = 2_000;
@@ -42,7 +42,7 @@ impl Sampler for ModelSampler {
         let asking = tokio::task::spawn_blocking(move || {
             stop_waiting();
             note(&heading);
-            Confirm::new("Let it have one?").with_default(false).prompt().unwrap_or(false)
+            reading_keys(|| Confirm::new("Let it have one?").with_default(false).prompt()).unwrap_or(false)
         });
         Box::pin(async move { asking.await.unwrap_or(false) })
     }

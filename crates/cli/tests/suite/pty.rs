@@ -4,10 +4,12 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -15,6 +17,8 @@ use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
 /// A longer wait is in vain.
 const PATIENCE: Duration = Duration::from_mins(1);
+/// How often is looked whether something has ended.
+const LOOKED: Duration = Duration::from_millis(20);
 /// What a program asks a terminal, and what this one answers: where the cursor is, and what it can do.
 const QUESTIONS: [(&[u8], &[u8]); 2] = [(b"\x1b[6n", b"\x1b[1;1R"), (b"\x1b[c", b"\x1b[?62c")];
 
@@ -35,11 +39,14 @@ pub(crate) struct Pty {
 struct Shown {
     state: Mutex<(Vec<u8>, bool)>,
     changed: Condvar,
+    /// The terminal goes, whoever reads it.
+    closes: AtomicBool,
 }
 
 impl Pty {
     pub(crate) fn start(mut command: Command, columns: u16) -> Self {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        // A process that had this end as well would never see the terminal disappear.
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
         let name = ptsname(&master, Vec::new()).unwrap();
@@ -98,6 +105,22 @@ impl Pty {
         (status, plain(&all))
     }
 
+    /// The terminal disappears, as that of a window that is closed; how the process ended, if it did within this time.
+    pub(crate) fn closes(mut self, within: Duration) -> Option<ExitStatus> {
+        self.shown.closes.store(true, Ordering::Release);
+        self.reader.take().unwrap().join().unwrap();
+        // The last copy of the master's end.
+        self.keyboard = File::open("/dev/null").unwrap();
+        let started = Instant::now();
+        while started.elapsed() < within {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return Some(status);
+            }
+            thread::sleep(LOOKED);
+        }
+        None
+    }
+
     /// Everything that was sent to the terminal so far, as it was sent.
     pub(crate) fn raw(&self) -> Vec<u8> {
         self.shown.state().0.clone()
@@ -118,10 +141,23 @@ impl Shown {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Waits until there is something to read; false when the terminal goes.
+    fn is_readable(&self, terminal: &File) -> bool {
+        let often = LOOKED.try_into().unwrap();
+        while !self.closes.load(Ordering::Acquire) {
+            if poll(&mut [PollFd::new(terminal, PollFlags::IN)], Some(&often)).is_ok_and(|ready| ready > 0) {
+                return true;
+            }
+        }
+        false
+    }
+
     fn fill(&self, mut terminal: File) {
         let mut piece = [0; 4096];
         // At the end of the child Linux answers with an error where others say end of file; either way all has been read.
-        while let Ok(count @ 1..) = terminal.read(&mut piece) {
+        while self.is_readable(&terminal)
+            && let Ok(count @ 1..) = terminal.read(&mut piece)
+        {
             let mut state = self.state();
             let before = state.0.len();
             state.0.extend_from_slice(&piece[..count]);

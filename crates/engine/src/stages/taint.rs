@@ -184,10 +184,12 @@ impl TaintCheck<'_> {
         let tool = entry.candidate();
         let outward = plan.effects().iter().enumerate().filter(|(_, effect)| effect.is_outward());
         let unnamed = outward.filter(|(_, effect)| !policy.names_destination(&tool, effect, caller));
-        // A rule can answer for what names its destination; nothing can answer for what may go anywhere.
+        // A rule can answer for what names its destination, and for a tool that the embedding program vouches for; nothing can answer
+        // for what else may go anywhere.
         let subjects: Vec<AskSubject> = unnamed
             .map(|(index, effect)| match effect {
                 Effect::Connect(_) | Effect::Exec(_) | Effect::Send { .. } | Effect::Node { .. } => AskSubject::Effect(index),
+                Effect::Unknown { .. } if matches!(tool.source, ToolSource::Plugin(_)) => AskSubject::Effect(index),
                 _ => AskSubject::EveryTime,
             })
             .collect();

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::harness::{Harness, failure, plugin, setup, text};
 
 const LONG: Duration = Duration::from_secs(30);
+const SECRET: &str = "ghp_0123456789abcdefghijklmnopqrstuvwxyz";
 
 /// Resolves when a condition holds; it is looked at until then.
 async fn until(condition: impl Fn() -> bool) {
@@ -265,6 +266,44 @@ async fn session_and_always_answers_hold_for_tools_of_the_embedding_program() {
             assert_eq!(text(&harness.call("own", json!({"n": number})).await), "ran");
         }
         assert_eq!(asked.load(Ordering::SeqCst), 1);
+    }
+}
+
+/// The first call taints the session, so the second meets the taint guard as well.
+#[tokio::test]
+async fn answers_hold_for_what_the_programs_own_tool_does_unseen_and_for_no_other_tool() {
+    for answer in [ApprovalAnswer::Session, ApprovalAnswer::Always, ApprovalAnswer::Once] {
+        let lasts = answer != ApprovalAnswer::Once;
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let (asks, said) = (Arc::clone(&asked), answer.clone());
+        let approver = CallbackApprover::new(move |request| {
+            asks.lock().unwrap().push((request.call.tool.clone(), request.rules));
+            let answer = said.clone();
+            async move { answer }
+        });
+        let session = |session: haft_engine::SessionBuilder| session.access(Access::FullAccess).approver(Arc::new(approver));
+        let harness = setup().session(session).build();
+        let server = haft_contract::ToolSource::Mcp("s".into());
+        for (name, source) in [("own", plugin()), ("other", plugin()), ("mcp__s__far", server)] {
+            harness.engine.registry().register(unknown(name).shared(), source).unwrap();
+        }
+        for number in 0..3 {
+            assert_eq!(text(&harness.call("own", json!({"n": number})).await), "ran");
+        }
+        let of_own = ("own".to_owned(), Ok(vec!["own".to_owned()]));
+        assert_eq!(std::mem::take(&mut *asked.lock().unwrap()), vec![of_own; if lasts { 1 } else { 3 }], "{answer:?}");
+        // A secret in its arguments is another question, which is asked each time; and so are tools of others.
+        for arguments in [json!({"note": SECRET}), json!({"note": SECRET, "n": 1})] {
+            assert_eq!(text(&harness.call("own", arguments).await), "ran");
+        }
+        for number in 0..2 {
+            assert_eq!(text(&harness.call("mcp__s__far", json!({"n": number})).await), "ran");
+        }
+        assert_eq!(text(&harness.call("other", json!({})).await), "ran");
+        let asked: Vec<(String, bool)> = asked.lock().unwrap().iter().map(|(tool, rules)| (tool.clone(), rules.is_ok())).collect();
+        let each_time = |tool: &str| (tool.to_owned(), false);
+        let far = each_time("mcp__s__far");
+        assert_eq!(asked, [each_time("own"), each_time("own"), far.clone(), far, ("other".to_owned(), true)], "{answer:?}");
     }
 }
 

@@ -139,7 +139,8 @@ fn view_of_many_names_takes_no_longer_than_its_names() {
         assert_eq!(registry.view(asked.iter().copied()).len(), count);
         started.elapsed()
     };
-    let (few, many) = ((0..5).map(|_| time(400)).min().unwrap(), (0..5).map(|_| time(4000)).min().unwrap());
-    // Ten times as many names; a search through all known ones for each would take a hundred times as long.
-    assert!(many < few * 40, "{few:?} for 400 names, {many:?} for 4000");
+    // Ten times as many names; a search through all known ones for each would take a hundred times as long. On a busy machine one
+    // measurement says little, so one of many must show it.
+    let measured: Vec<_> = (0..40).map(|_| (time(400), time(4000))).collect();
+    assert!(measured.iter().any(|(few, many)| *many < *few * 30), "400 names and 4000: {measured:?}");
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use haft_contract::{Effect, Exec, ExecHost};
+use haft_contract::{Effect, Exec, ExecHost, ToolSource};
 use haft_pattern::NameGlob;
 
 use super::command::{CommandPattern, ExecForm, called, starts_other_than};
@@ -176,9 +176,14 @@ impl RuleSet {
         self.rules.iter().find(could_be)
     }
 
-    /// Whether a rule allows a connection, and was written for its host by name.
+    /// Whether a rule allows a connection, and was written for its host by name. What a tool of the embedding program does without
+    /// saying so is known to that program alone: there, a rule that was written for the tool by name is one for its destinations.
     pub(crate) fn names_destination(&self, tool: &Candidate<'_>, effect: &Effect) -> bool {
-        self.all_on_effect(RuleKind::Allow, tool, effect).into_iter().any(Rule::names_destination)
+        let mut allowing = self.all_on_effect(RuleKind::Allow, tool, effect).into_iter();
+        match (effect, tool.source) {
+            (Effect::Unknown { .. }, ToolSource::Plugin(_)) => allowing.any(Rule::names_one_tool),
+            _ => allowing.any(Rule::names_destination),
+        }
     }
 
     /// Path patterns that deny reading: the file system of this workspace leaves them out of a search, which need not be refused

@@ -2,7 +2,7 @@
 
 use haft_contract::{Access, AskMode, Connect, Effect, Exec, ExecAsk, Plan, ToolSource};
 use haft_policy::catalog::Vocabulary;
-use haft_policy::{Caller, Candidate, Policy, StandardPolicy, Verdict};
+use haft_policy::{Caller, Candidate, ListEntry, Policy, PolicySpec, StandardPolicy, Verdict};
 
 use crate::exec::{HOST, SANDBOX, definition, plan, spec};
 use crate::setting::program;
@@ -69,6 +69,38 @@ fn only_a_rule_on_the_host_or_its_domain_names_a_destination() {
         policy.grant(&caller, &tool, &granted).unwrap();
         assert_eq!(policy.names_destination(&tool, &effect, &caller), names, "for the session: {rules:?} {host}");
     }
+}
+
+/// What a tool of the embedding program does without saying so is answered by a rule on that very tool, and by nothing wider; for
+/// everybody else's tools by nothing.
+#[test]
+fn only_a_rule_on_the_tool_itself_names_what_it_does_unseen() {
+    let (program, server) = (ToolSource::Plugin("program".into()), ToolSource::Mcp("s".into()));
+    let mut definition = definition();
+    definition.name = "own".into();
+    let effect = Effect::Unknown { why: "it is new".into() };
+    for (source, rule, of_project, names) in [
+        (&program, "own", false, true),
+        (&program, "OWN", false, true),
+        (&program, "own(*)", false, true),
+        (&program, "own", true, false),
+        (&program, "ow*", false, false),
+        (&program, "own(domain:example.org)", false, false),
+        (&program, "read", false, false),
+        (&program, "noop", false, false),
+        (&server, "own", false, false),
+        (&ToolSource::BuiltIn, "own", false, false),
+    ] {
+        let tool = Candidate::new(&definition, source);
+        let mut spec = PolicySpec::default();
+        spec.rules.allow = vec![ListEntry { of_project, ..ListEntry::new(rule) }];
+        let vocabulary = Vocabulary::of_core(haft_builtin::metas()).with([(&definition, source)]);
+        let policy = StandardPolicy::compile(&spec, vocabulary).unwrap();
+        assert_eq!(policy.names_destination(&tool, &effect, &Caller::default()), names, "{source:?} {rule} {of_project}");
+    }
+    let (policy, caller, tool) = (StandardPolicy::default(), Caller::default(), Candidate::new(&definition, &program));
+    policy.grant(&caller, &tool, &["own".to_owned()]).unwrap();
+    assert!(policy.names_destination(&tool, &effect, &caller) && !policy.names_destination(&tool, &effect, &Caller::default()));
 }
 
 /// "Always" saves a rule that then really matches, on whatever port.

@@ -64,6 +64,7 @@ pub use self::jobs::SqliteJobs;
 pub use self::retention::StorePruner;
 pub(super) use self::rows::{nanoseconds_since_1970, time};
 pub use self::sessions::SqliteSessionStore;
+use crate::error::SqlFault;
 use crate::{CallFilter, CallLog, CallRecord, PreImageRecord, StoreError};
 
 /// How long to wait for others.
@@ -121,7 +122,7 @@ impl SqliteCallLog {
     /// Reads the whole database; says what is damaged, if anything. The next start then recovers what can be read.
     pub async fn find_damage(&self) -> Result<Option<String>, StoreError> {
         let path = self.path().to_owned();
-        self.ask(move |connection| open::find_damage(connection, &path)).await
+        self.ask(move |connection| Ok(open::find_damage(connection, &path)?)).await
     }
 
     /// The jobs in the same database.
@@ -146,7 +147,7 @@ impl SqliteCallLog {
     async fn ask<T, Q>(&self, question: Q) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        Q: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+        Q: FnOnce(&Connection) -> Result<T, SqlFault> + Send + 'static,
     {
         self.written(StoreChange::Nothing).await?;
         self.database.read(question).await

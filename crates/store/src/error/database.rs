@@ -8,16 +8,49 @@ use rustix::fs::{Access, StatVfsMountFlags};
 
 use super::{DatabaseFault, StoreError};
 
-impl From<rusqlite::Error> for StoreError {
+/// What a statement fails with, before it is known of which file. Within this crate: what an embedding program gets names no type of
+/// the database's library.
+#[derive(Debug)]
+pub(crate) enum SqlFault {
+    Sql(rusqlite::Error),
+    Store(StoreError),
+}
+
+impl SqlFault {
+    /// Says of which file it was.
+    pub(crate) fn in_file(self, path: &Path) -> StoreError {
+        match self {
+            Self::Sql(error) => StoreError::database(path, error),
+            Self::Store(error) => error,
+        }
+    }
+}
+
+impl From<rusqlite::Error> for SqlFault {
     fn from(error: rusqlite::Error) -> Self {
-        Self::Database(error.into())
+        Self::Sql(error)
+    }
+}
+
+impl From<StoreError> for SqlFault {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<SqlFault> for StoreError {
+    fn from(fault: SqlFault) -> Self {
+        match fault {
+            SqlFault::Sql(error) => Self::Database(DatabaseFault::new(error)),
+            SqlFault::Store(error) => error,
+        }
     }
 }
 
 impl StoreError {
     /// Classifies a database error: some have a remedy of their own.
-    pub(crate) fn database(path: &Path, source: impl Into<DatabaseFault>) -> Self {
-        let source = source.into();
+    pub(crate) fn database(path: &Path, error: rusqlite::Error) -> Self {
+        let source = DatabaseFault::new(error);
         let path = path.to_owned();
         match source.error.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked { path },

@@ -12,8 +12,8 @@ pub struct DatabaseFault {
 }
 
 #[cfg(feature = "sqlite")]
-impl From<rusqlite::Error> for DatabaseFault {
-    fn from(error: rusqlite::Error) -> Self {
+impl DatabaseFault {
+    pub(crate) fn new(error: rusqlite::Error) -> Self {
         Self { error }
     }
 }

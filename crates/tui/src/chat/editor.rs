@@ -20,7 +20,7 @@ use super::input_history::InputHistory;
 use crate::failure::{Exit, Failure};
 use crate::output::live_columns;
 use crate::signals::Signals;
-use crate::terminal::{Screen, TerminalModes};
+use crate::terminal::{Screen, TerminalModes, reading_keys};
 
 /// How long the editor may take to stop.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -163,7 +163,7 @@ impl LineEditor {
         let _held = Screen::standard().hold_notes();
         let (mut by, prompt) = (Interruption::News, ChatPrompt(Arc::clone(above)));
         let mut reading = tokio::task::spawn_blocking(move || {
-            let signal = line.read_line(&prompt);
+            let signal = reading_keys(|| line.read_line(&prompt));
             // The history file is not essential.
             line.sync_history().ok();
             (line, signal)

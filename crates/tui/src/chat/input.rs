@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::interrupt::{leave, listen};
 use crate::output::{live_columns, note};
 use crate::signals::Signals;
-use crate::terminal::{restore, yes_or_no};
+use crate::terminal::{reading_keys, restore, yes_or_no};
 
 /// Rows of a list to choose from.
 const ROWS: usize = 10;
@@ -137,7 +137,7 @@ async fn prompt_on_thread<T: Send + 'static>(
     ask: impl FnOnce() -> Result<Option<T>, InquireError> + Send + 'static,
 ) -> Result<Option<T>, Failure> {
     let failed = |why: String| Failure::failed("execution_error", format!("the terminal cannot be asked: {why}"));
-    let answer = or_leave(tokio::task::spawn_blocking(ask)).await?.map_err(|error| failed(error.to_string()));
+    let answer = or_leave(tokio::task::spawn_blocking(|| reading_keys(ask))).await?.map_err(|error| failed(error.to_string()));
     restore();
     match answer? {
         Ok(answer) => Ok(answer),

@@ -9,6 +9,7 @@ use crossterm::event::{self, Event};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
+use super::hangup::reading_keys;
 use super::{TerminalModes, modes, restore};
 
 /// How often the thread checks whether to end.
@@ -34,7 +35,7 @@ impl KeyReader {
         let (sender, pressed) = mpsc::channel(WAITING);
         let ends = Arc::new(AtomicBool::new(false));
         let ends_thread = Arc::clone(&ends);
-        let thread = std::thread::Builder::new().name("haft-keys".into()).spawn(move || forward(&ends_thread, &sender));
+        let thread = std::thread::Builder::new().name("haft-keys".into()).spawn(move || reading_keys(|| forward(&ends_thread, &sender)));
         thread.inspect_err(|_| restore())?;
         Ok(Self { pressed, ends })
     }

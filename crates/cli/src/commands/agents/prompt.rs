@@ -12,7 +12,7 @@ use inquire::{Confirm, InquireError, MultiSelect};
 
 use crate::failure::{Exit, Failure};
 use crate::output::{live_columns, note};
-use crate::terminal::{write_note, yes_or_no};
+use crate::terminal::{reading_keys, write_note, yes_or_no};
 
 /// The result of a prompt.
 pub(crate) enum PromptResult<T> {
@@ -63,7 +63,7 @@ pub(crate) enum EnterMeans {
 /// Asks yes or no.
 pub(crate) fn confirm(question: &str, enter: EnterMeans) -> Result<PromptResult<bool>, Failure> {
     if live_columns().is_some() {
-        return result(Confirm::new(question).with_default(enter == EnterMeans::Yes).prompt());
+        return result(reading_keys(|| Confirm::new(question).with_default(enter == EnterMeans::Yes).prompt()));
     }
     write_note(&format!("{question} [y/n] "));
     match io::stdin().lines().next().and_then(Result::ok) {
@@ -96,7 +96,7 @@ fn list(title: &str, choices: Vec<ToolChoice>, columns: usize) -> Result<Vec<boo
         .with_scorer(&|filter, line, _, index| matches_filter(filter, &line.choice).then(|| -i64::try_from(index).unwrap_or(i64::MAX)))
         .with_formatter(&|chosen| format!("{} ticked", chosen.len()))
         .with_validator(validate);
-    let chosen = select.raw_prompt()?;
+    let chosen = reading_keys(|| select.raw_prompt())?;
     Ok((0..count).map(|at| chosen.iter().any(|option| option.index == at)).collect())
 }
 

@@ -16,6 +16,7 @@ use super::item::{ChangeAnswer, StoreChange};
 use super::owners::Owners;
 use super::rows::{bytes, integer, nanoseconds_since_1970, time};
 use crate::backend::blocking::blocking;
+use crate::error::SqlFault;
 use crate::{AutomationChange, AutomationStore, RunOwner, StoreError};
 
 /// Runs of one job that are kept.
@@ -142,8 +143,8 @@ pub(super) fn apply(connection: &Connection, write: &AutomationWrite, owners: &O
         AutomationWrite::Commit { workspace, change, presence } => commit(connection, workspace, change, presence)?,
         AutomationWrite::Take { run, presence } => match take(connection, owners, run, presence) {
             Ok(taken) => taken,
-            Err(StoreError::Database(fault)) => return Err(fault.error),
-            Err(_) => false,
+            Err(SqlFault::Sql(error)) => return Err(error),
+            Err(SqlFault::Store(_)) => false,
         },
     };
     if !made {
@@ -204,7 +205,7 @@ fn put_run(connection: &Connection, workspace: &Path, run: &JobRun, presence: &s
     Ok(())
 }
 
-fn take(connection: &Connection, owners: &Owners, run: &str, presence: &str) -> Result<bool, StoreError> {
+fn take(connection: &Connection, owners: &Owners, run: &str, presence: &str) -> Result<bool, SqlFault> {
     let sql = "SELECT presence FROM automation_runs WHERE id = ?1 AND is_open = 1";
     let found: Option<Option<String>> = connection.prepare_cached(sql)?.query_row([run], |row| row.get(0)).optional()?;
     let Some(holder) = found else { return Ok(false) };
@@ -223,7 +224,7 @@ fn owner(owners: &Owners, presence: Option<&str>) -> Result<RunOwner, StoreError
     }
 }
 
-fn open_runs(connection: &Connection, workspace: &[u8], owners: &Owners) -> Result<Vec<(JobRun, RunOwner)>, StoreError> {
+fn open_runs(connection: &Connection, workspace: &[u8], owners: &Owners) -> Result<Vec<(JobRun, RunOwner)>, SqlFault> {
     let sql = "SELECT body, presence FROM automation_runs WHERE workspace = ?1 AND is_open = 1 ORDER BY sequence";
     let read = |row: &Row<'_>| Ok((body::<JobRun>(row, 0)?, row.get::<_, Option<String>>(1)?));
     let rows = all(connection, sql, params![workspace], read)?;
@@ -235,7 +236,7 @@ fn all<T>(
     sql: &str,
     values: &[&dyn ToSql],
     read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
-) -> Result<Vec<T>, StoreError> {
+) -> Result<Vec<T>, SqlFault> {
     Ok(connection.prepare_cached(sql)?.query_map(values, read)?.collect::<rusqlite::Result<_>>()?)
 }
 

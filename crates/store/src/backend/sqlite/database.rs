@@ -13,6 +13,7 @@ use super::owners::Owners;
 use super::queue::WriteQueue;
 use super::{SqliteOptions, open, writer};
 use crate::backend::blocking::blocking;
+use crate::error::SqlFault;
 use crate::{StoreError, StoreRevision, error};
 
 /// The file that was opened: SQLite continues to write to one that is deleted, and nobody would ever read that.
@@ -100,20 +101,15 @@ impl Database {
     pub(super) async fn read<T, Q>(&self, question: Q) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        Q: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+        Q: FnOnce(&Connection) -> Result<T, SqlFault> + Send + 'static,
     {
         let reader = Arc::clone(&self.reader);
-        let answer = blocking(move || question(&reader.lock().unwrap_or_else(PoisonError::into_inner))).await;
-        answer
-            .map_err(|error| match error {
-                StoreError::Database(source) => StoreError::database(&self.path, source),
-                other => other,
-            })
-            .inspect_err(|error| {
-                if matches!(error, StoreError::Damaged { .. }) {
-                    open::suspect(&self.path);
-                }
-            })
+        let answer = blocking(move || Ok(question(&reader.lock().unwrap_or_else(PoisonError::into_inner)))).await?;
+        answer.map_err(|fault| fault.in_file(&self.path)).inspect_err(|error| {
+            if matches!(error, StoreError::Damaged { .. }) {
+                open::suspect(&self.path);
+            }
+        })
     }
 }
 

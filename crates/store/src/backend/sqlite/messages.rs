@@ -6,6 +6,7 @@ use rusqlite::{Connection, Row, params};
 
 use super::rows::{integer, lossy, nanoseconds_since_1970, number, time};
 use super::session_rows::{message_count, require};
+use crate::error::SqlFault;
 use crate::{MessageRecord, NewMessage, ReplacedMessage, StoreError};
 
 const PUT: &str = "INSERT INTO messages (session, number, kind, created, body) VALUES (?1, ?2, ?3, ?4, ?5)";
@@ -22,10 +23,10 @@ const REPLACED: &str = "SELECT session, number, kind, created, body, reason, rep
      ORDER BY sequence LIMIT ?2";
 
 /// Says the number that the next message will get.
-pub(super) fn append(connection: &Connection, session: &str, expected: Option<u64>, messages: &[NewMessage]) -> Result<u64, StoreError> {
+pub(super) fn append(connection: &Connection, session: &str, expected: Option<u64>, messages: &[NewMessage]) -> Result<u64, SqlFault> {
     let next = message_count(connection, session)?;
     if let Some(expected) = expected.filter(|expected| *expected != next) {
-        return Err(StoreError::Conflict { session: session.to_owned(), expected, next });
+        return Err(StoreError::Conflict { session: session.to_owned(), expected, next }.into());
     }
     put(connection, session, next, messages)
 }
@@ -38,9 +39,9 @@ pub(super) fn rewrite(
     messages: &[NewMessage],
     reason: &str,
     now: SystemTime,
-) -> Result<u64, StoreError> {
+) -> Result<u64, SqlFault> {
     if from > message_count(connection, session)? {
-        return Err(StoreError::no_message(session, from));
+        return Err(StoreError::no_message(session, from).into());
     }
     let start = integer(from);
     connection.prepare_cached(KEEP_REPLACED)?.execute(params![session, start, reason, nanoseconds_since_1970(now)])?;
@@ -49,7 +50,7 @@ pub(super) fn rewrite(
 }
 
 /// Adds messages at the end, which is at this number.
-fn put(connection: &Connection, session: &str, first: u64, messages: &[NewMessage]) -> Result<u64, StoreError> {
+fn put(connection: &Connection, session: &str, first: u64, messages: &[NewMessage]) -> Result<u64, SqlFault> {
     let mut insert = connection.prepare_cached(PUT)?;
     let mut next = first;
     for message in messages {
@@ -62,14 +63,14 @@ fn put(connection: &Connection, session: &str, first: u64, messages: &[NewMessag
     Ok(next)
 }
 
-pub(super) fn page(connection: &Connection, session: &str, from: u64, limit: usize) -> Result<Vec<MessageRecord>, StoreError> {
+pub(super) fn page(connection: &Connection, session: &str, from: u64, limit: usize) -> Result<Vec<MessageRecord>, SqlFault> {
     require(connection, session)?;
     let mut page = connection.prepare_cached(PAGE)?;
     let messages = page.query_map(params![session, integer(from), integer(limit)], message)?;
     Ok(messages.collect::<rusqlite::Result<_>>()?)
 }
 
-pub(super) fn replaced(connection: &Connection, session: &str, limit: usize) -> Result<Vec<ReplacedMessage>, StoreError> {
+pub(super) fn replaced(connection: &Connection, session: &str, limit: usize) -> Result<Vec<ReplacedMessage>, SqlFault> {
     require(connection, session)?;
     let mut replaced = connection.prepare_cached(REPLACED)?;
     let read = |row: &Row<'_>| Ok(ReplacedMessage { message: message(row)?, reason: row.get(5)?, replaced: time(row.get(6)?) });

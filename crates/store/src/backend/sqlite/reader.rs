@@ -7,6 +7,7 @@ use rusqlite::{Connection, OptionalExtension, ToSql};
 
 use super::rows::{self, CALL_COLUMNS};
 use super::salvage;
+use crate::error::SqlFault;
 use crate::{CallFilter, CallRecord, PreImageRecord, StoreError, short_id};
 
 pub(super) fn list(connection: &Connection, filter: &CallFilter) -> rusqlite::Result<Vec<CallRecord>> {
@@ -42,7 +43,7 @@ fn condition(filter: &CallFilter) -> (String, Vec<&dyn ToSql>) {
     (condition, values)
 }
 
-pub(super) fn get(connection: &Connection, id: &str) -> Result<CallRecord, StoreError> {
+pub(super) fn get(connection: &Connection, id: &str) -> Result<CallRecord, SqlFault> {
     if let Some(call) = one(connection, "id = ?1", id)? {
         return Ok(call);
     }
@@ -50,7 +51,7 @@ pub(super) fn get(connection: &Connection, id: &str) -> Result<CallRecord, Store
         return Ok(call);
     }
     let only = short_id::only("call", id, candidates(connection, "calls", id)?)?;
-    one(connection, "id = ?1", &only)?.ok_or_else(|| StoreError::no_call(id))
+    one(connection, "id = ?1", &only)?.ok_or_else(|| StoreError::no_call(id).into())
 }
 
 /// The newest call that meets a condition on one value.

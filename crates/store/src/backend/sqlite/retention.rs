@@ -17,6 +17,7 @@ use super::rows::{number, path, time};
 use super::{claims, open, running};
 use crate::StoreError;
 use crate::backend::folder::PrivateFolder;
+use crate::error::SqlFault;
 
 /// How long to wait for another process that holds the database.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -65,16 +66,22 @@ impl StorePruner {
 
     /// The contents of files from before changes. Without it a change cannot be undone any more; history still has the call.
     pub fn pre_images(&self) -> Result<impl Prunable<Error = StoreError>, StoreError> {
-        Ok(BlobFiles::pre_images(&self.folder, self.pre_images_in_use()?))
+        let in_use = self.pre_images_in_use().map_err(|fault| self.failed(fault))?;
+        Ok(BlobFiles::pre_images(&self.folder, in_use))
     }
 
     /// Output that was too large for the model.
     pub fn spills(&self) -> Result<impl Prunable<Error = StoreError>, StoreError> {
-        Ok(BlobFiles::spills(&self.folder, &self.sessions_in_use()?))
+        let in_use = self.sessions_in_use().map_err(|fault| self.failed(fault))?;
+        Ok(BlobFiles::spills(&self.folder, &in_use))
     }
 
     /// The workspaces in which a background job runs.
     pub fn workspaces_in_use(&self) -> Result<Vec<PathBuf>, StoreError> {
+        self.workspaces_of_jobs().map_err(|fault| self.failed(fault))
+    }
+
+    fn workspaces_of_jobs(&self) -> Result<Vec<PathBuf>, SqlFault> {
         let mut statement = self.connection.prepare("SELECT DISTINCT workspace FROM jobs WHERE ended IS NULL")?;
         let rows = statement.query_map([], |row| Ok(path(row.get(0)?)))?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
@@ -83,6 +90,10 @@ impl StorePruner {
     /// Gives the space of deleted rows back to the system, if it is worth it; says how many bytes. If another process uses the
     /// database now, it stays as it is: the space is used again.
     pub fn compact(&self) -> Result<u64, StoreError> {
+        self.vacuum().map_err(|fault| self.failed(fault))
+    }
+
+    fn vacuum(&self) -> Result<u64, SqlFault> {
         let count = |pragma: &str| self.connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
         let (free, all, size) = (count("freelist_count")?, count("page_count")?, count("page_size")?);
         if free < MIN_FREE_PAGES || free < all / 4 || self.connection.execute_batch("VACUUM").is_err() {
@@ -93,12 +104,12 @@ impl StorePruner {
     }
 
     /// The sessions that a living process has claimed.
-    fn sessions_in_use(&self) -> Result<HashSet<String>, StoreError> {
+    fn sessions_in_use(&self) -> Result<HashSet<String>, SqlFault> {
         claims::in_use(&self.connection, &self.owners)
     }
 
     /// The contents that calls of living processes need.
-    fn pre_images_in_use(&self) -> Result<HashSet<String>, StoreError> {
+    fn pre_images_in_use(&self) -> Result<HashSet<String>, SqlFault> {
         let (sessions, running) = (self.sessions_in_use()?, running::in_use(&self.connection, &self.owners)?);
         let mut statement = self.connection.prepare(PRE_IMAGES_IN_USE)?;
         let rows = statement.query_map([], |row| Ok((text(row, 0)?, text(row, 1)?, text(row, 2)?)))?;
@@ -112,11 +123,8 @@ impl StorePruner {
         transaction.map_err(|error| StoreError::database(&self.path, error))
     }
 
-    fn failed(&self, error: StoreError) -> StoreError {
-        match error {
-            StoreError::Database(source) => StoreError::database(&self.path, source),
-            other => other,
-        }
+    fn failed(&self, fault: SqlFault) -> StoreError {
+        fault.in_file(&self.path)
     }
 }
 
@@ -128,7 +136,7 @@ fn text(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
 struct Calls<'a>(&'a StorePruner);
 
 impl Calls<'_> {
-    fn read(&self) -> Result<Vec<StoredEntry<i64>>, StoreError> {
+    fn read(&self) -> Result<Vec<StoredEntry<i64>>, SqlFault> {
         let Self(store) = self;
         let (sessions, running) = (store.sessions_in_use()?, running::in_use(&store.connection, &store.owners)?);
         let mut statement = store.connection.prepare(CALLS)?;
@@ -141,7 +149,7 @@ impl Calls<'_> {
         Ok(entries)
     }
 
-    fn delete(&self, keys: &[i64]) -> Result<(), StoreError> {
+    fn delete(&self, keys: &[i64]) -> Result<(), SqlFault> {
         let transaction = self.0.begin()?;
         let mut delete = transaction.prepare_cached("DELETE FROM calls WHERE rowid = ?1")?;
         keys.iter().try_for_each(|key| delete.execute([key]).map(drop))?;
@@ -166,7 +174,7 @@ impl Prunable for Calls<'_> {
 struct Sessions<'a>(&'a StorePruner);
 
 impl Sessions<'_> {
-    fn read(&self) -> Result<Vec<StoredEntry<String>>, StoreError> {
+    fn read(&self) -> Result<Vec<StoredEntry<String>>, SqlFault> {
         let in_use = self.0.sessions_in_use()?;
         let mut statement = self.0.connection.prepare(SESSIONS)?;
         let entry = |row: &Row<'_>| {
@@ -178,13 +186,13 @@ impl Sessions<'_> {
     }
 
     /// Nobody can claim a session within the transaction, so one that is free then is not in use.
-    fn delete(&self, keys: &[String]) -> Result<(), StoreError> {
+    fn delete(&self, keys: &[String]) -> Result<(), SqlFault> {
         let Self(store) = self;
         let transaction = store.begin()?;
         for key in keys {
             match claims::refuse_others(&transaction, &store.owners, key) {
                 Ok(()) => drop(transaction.prepare_cached("DELETE FROM sessions WHERE id = ?1")?.execute([key])?),
-                Err(StoreError::Busy { .. }) => {}
+                Err(SqlFault::Store(StoreError::Busy { .. })) => {}
                 Err(error) => return Err(error),
             }
         }

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use rusqlite::{Connection, params};
 
 use super::owners::Owners;
-use crate::{CallStatus, StoreError};
+use crate::CallStatus;
+use crate::error::SqlFault;
 
 const PUT: &str = "INSERT OR REPLACE INTO running (record, presence) VALUES (?1, ?2)";
 const TAKE: &str = "UPDATE running SET presence = ?3 WHERE record = ?1 AND presence = ?2";
@@ -27,7 +28,7 @@ pub(super) fn end(connection: &Connection, record: &str) -> rusqlite::Result<()>
 }
 
 /// The calls whose process has ended without recording an outcome, each with the id of that process, the oldest first.
-pub(super) fn interrupted(connection: &Connection, owners: &Owners) -> Result<Vec<(String, String)>, StoreError> {
+pub(super) fn interrupted(connection: &Connection, owners: &Owners) -> Result<Vec<(String, String)>, SqlFault> {
     let mut statement = connection.prepare_cached("SELECT record, presence FROM running ORDER BY record")?;
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let mut interrupted = Vec::new();
@@ -47,7 +48,7 @@ pub(super) fn take(connection: &Connection, owners: &Owners, record: &str, ended
 }
 
 /// The calls that living processes run.
-pub(super) fn in_use(connection: &Connection, owners: &Owners) -> Result<HashSet<String>, StoreError> {
+pub(super) fn in_use(connection: &Connection, owners: &Owners) -> Result<HashSet<String>, SqlFault> {
     let interrupted: HashSet<String> = interrupted(connection, owners)?.into_iter().map(|(record, _)| record).collect();
     let mut statement = connection.prepare_cached("SELECT record FROM running")?;
     let records = statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<HashSet<String>>>()?;

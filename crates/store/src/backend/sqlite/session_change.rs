@@ -10,6 +10,7 @@ use super::failure::is_own;
 use super::item::ChangeAnswer;
 use super::owners::Owners;
 use super::{messages, session_rows, sub_agents, taint, todos, usage};
+use crate::error::SqlFault;
 use crate::{NewMessage, SessionRecord, StoreError, StoredTaint, TodoVersion, UsageRecord};
 
 /// A change to a session.
@@ -37,8 +38,8 @@ pub(super) enum SessionChange {
 pub(super) fn apply(connection: &Connection, change: &SessionChange, owners: &Owners) -> rusqlite::Result<ChangeAnswer> {
     connection.prepare_cached("SAVEPOINT change")?.execute([])?;
     let answer = match make(connection, change, owners) {
-        Err(StoreError::Database(fault)) if !is_own(&fault.error) => return Err(fault.error),
-        answer => answer,
+        Err(SqlFault::Sql(error)) if !is_own(&error) => return Err(error),
+        answer => answer.map_err(StoreError::from),
     };
     if answer.is_err() {
         connection.prepare_cached("ROLLBACK TO change")?.execute([])?;
@@ -47,7 +48,7 @@ pub(super) fn apply(connection: &Connection, change: &SessionChange, owners: &Ow
     Ok(answer)
 }
 
-fn make(connection: &Connection, change: &SessionChange, owners: &Owners) -> ChangeAnswer {
+fn make(connection: &Connection, change: &SessionChange, owners: &Owners) -> Result<u64, SqlFault> {
     match change {
         SessionChange::Create(record) => session_rows::create(connection, record).map(|()| 0),
         SessionChange::Rename { session, title } => session_rows::set(connection, session, "title", title).map(|()| 0),

@@ -8,6 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 use super::reader::candidates;
 use super::rows::{bytes, integer, is_conversion, lossy, nanoseconds_since_1970, number, path, time};
 use super::{salvage, taint, todos};
+use crate::error::SqlFault;
 use crate::session_store::LAST;
 use crate::{SessionFilter, SessionRecord, StoreError, StoredTaint, short_id};
 
@@ -24,7 +25,7 @@ const FORK: &str = "INSERT INTO sessions (id, title, agent, model, workspace, cr
 const FORK_MESSAGES: &str = "INSERT INTO messages (session, number, kind, created, body) \
      SELECT ?2, number, kind, created, body FROM messages WHERE session = ?1 AND number < ?3 ORDER BY number";
 
-pub(super) fn create(connection: &Connection, record: &SessionRecord) -> Result<(), StoreError> {
+pub(super) fn create(connection: &Connection, record: &SessionRecord) -> Result<(), SqlFault> {
     let created = connection.prepare_cached(CREATE)?.execute(params![
         record.id,
         record.title,
@@ -38,7 +39,7 @@ pub(super) fn create(connection: &Connection, record: &SessionRecord) -> Result<
         record.closed,
         integer(record.messages),
     ])?;
-    if created == 0 { Err(StoreError::Exists { what: "session", id: record.id.clone() }) } else { Ok(()) }
+    if created == 0 { Err(StoreError::Exists { what: "session", id: record.id.clone() }.into()) } else { Ok(()) }
 }
 
 /// A session; of a damaged row, what of it can be read.
@@ -86,25 +87,25 @@ fn whole_session(row: &Row<'_>) -> rusqlite::Result<SessionRecord> {
 }
 
 /// How many messages a session has; for a session that must be there.
-pub(super) fn message_count(connection: &Connection, session: &str) -> Result<u64, StoreError> {
+pub(super) fn message_count(connection: &Connection, session: &str) -> Result<u64, SqlFault> {
     let sql = "SELECT messages FROM sessions WHERE id = ?1";
     let count = connection.prepare_cached(sql)?.query_row([session], |row| number(row, 0)).optional()?;
-    count.ok_or_else(|| StoreError::no_session(session))
+    count.ok_or_else(|| StoreError::no_session(session).into())
 }
 
 /// For a session that must be there.
-pub(super) fn require(connection: &Connection, session: &str) -> Result<(), StoreError> {
+pub(super) fn require(connection: &Connection, session: &str) -> Result<(), SqlFault> {
     message_count(connection, session).map(drop)
 }
 
 /// Sets one column.
-pub(super) fn set(connection: &Connection, session: &str, column: &'static str, value: &dyn ToSql) -> Result<(), StoreError> {
+pub(super) fn set(connection: &Connection, session: &str, column: &'static str, value: &dyn ToSql) -> Result<(), SqlFault> {
     let sql = format!("UPDATE sessions SET {column} = ?2 WHERE id = ?1");
     require_one(connection.prepare_cached(&sql)?.execute(params![session, value])?, session)
 }
 
 /// Deletes and overwrites a session: a deleted conversation must not remain in free pages.
-pub(super) fn delete(connection: &Connection, session: &str) -> Result<(), StoreError> {
+pub(super) fn delete(connection: &Connection, session: &str) -> Result<(), SqlFault> {
     let overwrite = |on: bool| connection.pragma_update_and_check(None, "secure_delete", on, |_| Ok(()));
     overwrite(true)?;
     let deleted = connection.prepare_cached("DELETE FROM sessions WHERE id = ?1").and_then(|mut delete| delete.execute([session]));
@@ -112,11 +113,11 @@ pub(super) fn delete(connection: &Connection, session: &str) -> Result<(), Store
     require_one(deleted?, session)
 }
 
-pub(super) fn fork(connection: &Connection, session: &str, at: Option<u64>, id: &str, now: SystemTime) -> Result<(), StoreError> {
+pub(super) fn fork(connection: &Connection, session: &str, at: Option<u64>, id: &str, now: SystemTime) -> Result<(), SqlFault> {
     let end = message_count(connection, session)?;
     let at = at.unwrap_or(end);
     if at > end {
-        return Err(StoreError::no_message(session, at));
+        return Err(StoreError::no_message(session, at).into());
     }
     // No agent is above a fork, so it has itself what those above the session have brought in.
     let StoredTaint { private, untrusted } = taint::of_session(connection, session)?;
@@ -125,20 +126,20 @@ pub(super) fn fork(connection: &Connection, session: &str, at: Option<u64>, id: 
     todos::fork(connection, session, id)
 }
 
-fn require_one(changed: usize, session: &str) -> Result<(), StoreError> {
-    if changed == 0 { Err(StoreError::no_session(session)) } else { Ok(()) }
+fn require_one(changed: usize, session: &str) -> Result<(), SqlFault> {
+    if changed == 0 { Err(StoreError::no_session(session).into()) } else { Ok(()) }
 }
 
-pub(super) fn open(connection: &Connection, id: &str) -> Result<SessionRecord, StoreError> {
+pub(super) fn open(connection: &Connection, id: &str) -> Result<SessionRecord, SqlFault> {
     if let Some(session) = one(connection, id)? {
         return Ok(session);
     }
     if id == LAST {
         let newest = list(connection, &SessionFilter { limit: Some(1), ..SessionFilter::default() })?.pop();
-        return newest.ok_or_else(|| StoreError::no_session(id));
+        return newest.ok_or_else(|| StoreError::no_session(id).into());
     }
     let only = short_id::only("session", id, candidates(connection, "sessions", id)?)?;
-    one(connection, &only)?.ok_or_else(|| StoreError::no_session(id))
+    one(connection, &only)?.ok_or_else(|| StoreError::no_session(id).into())
 }
 
 fn one(connection: &Connection, id: &str) -> rusqlite::Result<Option<SessionRecord>> {

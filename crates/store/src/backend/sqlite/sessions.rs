@@ -13,6 +13,7 @@ use super::item::{ChangeAnswer, StoreChange};
 use super::session_change::SessionChange;
 use super::{messages, session_rows, sub_agents, taint, todos, usage};
 use crate::backend::blocking::blocking;
+use crate::error::SqlFault;
 use crate::session_store::new_id;
 use crate::{
     MessageRecord, NewMessage, NewSession, ReplacedMessage, SessionClaim, SessionFilter, SessionOverview, SessionOwner, SessionRecord,
@@ -83,7 +84,7 @@ impl SqliteSessionStore {
     }
 }
 
-fn overview(connection: &Connection, record: SessionRecord) -> Result<SessionOverview, StoreError> {
+fn overview(connection: &Connection, record: SessionRecord) -> Result<SessionOverview, SqlFault> {
     let usage = usage::sum(connection, "session", &record.id)?;
     let sub_agent = sub_agents::find(connection, &record.id)?;
     Ok(SessionOverview { record, usage, sub_agent })

@@ -8,7 +8,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::owners::Owners;
 use super::rows::{bytes, integer, nanoseconds_since_1970, number, path, time};
-use crate::{StoreError, UsageSum};
+use crate::UsageSum;
+use crate::error::SqlFault;
 
 const COLUMNS: &str = "session, parent, depth, label, agent, agent_type, task, model, state, background, created, started, ended, rounds, \
      calls, input, output, cost_micros, answer, error, reported, is_open, sandbox, cwd, thinking";
@@ -29,7 +30,7 @@ const INTERRUPTED: &str = "interrupted: the process that ran it has ended";
 const TREE: &str = "WITH RECURSIVE tree (id) AS (SELECT ?1 UNION SELECT session FROM sub_agents JOIN tree ON parent = tree.id) \
      SELECT id FROM tree";
 
-pub(super) fn put(connection: &Connection, status: &SubAgentStatus, presence: &str) -> Result<(), StoreError> {
+pub(super) fn put(connection: &Connection, status: &SubAgentStatus, presence: &str) -> Result<(), SqlFault> {
     super::session_rows::require(connection, &status.id)?;
     let presence = status.state.is_active().then_some(presence);
     connection.prepare_cached(PUT)?.execute(params![
@@ -63,20 +64,20 @@ pub(super) fn put(connection: &Connection, status: &SubAgentStatus, presence: &s
     Ok(())
 }
 
-pub(super) fn find(connection: &Connection, session: &str) -> Result<Option<SubAgentStatus>, StoreError> {
+pub(super) fn find(connection: &Connection, session: &str) -> Result<Option<SubAgentStatus>, SqlFault> {
     let sql = format!("SELECT {COLUMNS} FROM sub_agents WHERE session = ?1");
     Ok(connection.prepare_cached(&sql)?.query_row([session], status).optional()?)
 }
 
 /// Oldest first: ids are sorted by time.
-pub(super) fn children(connection: &Connection, parent: &str) -> Result<Vec<SubAgentStatus>, StoreError> {
+pub(super) fn children(connection: &Connection, parent: &str) -> Result<Vec<SubAgentStatus>, SqlFault> {
     let sql = format!("SELECT {COLUMNS} FROM sub_agents WHERE parent = ?1 ORDER BY session");
     let mut statement = connection.prepare_cached(&sql)?;
     Ok(statement.query_map([parent], status)?.collect::<rusqlite::Result<_>>()?)
 }
 
 /// Ends those whose process is gone; says how many.
-pub(super) fn interrupt(connection: &Connection, owners: &Owners, now: SystemTime) -> Result<u64, StoreError> {
+pub(super) fn interrupt(connection: &Connection, owners: &Owners, now: SystemTime) -> Result<u64, SqlFault> {
     let mut statement = connection.prepare_cached(ACTIVE)?;
     let active = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<rusqlite::Result<Vec<(String, String)>>>()?;
     let mut count = 0;
@@ -90,13 +91,13 @@ pub(super) fn interrupt(connection: &Connection, owners: &Owners, now: SystemTim
 }
 
 /// Whether a sub-agent may have been interrupted: one that another process runs, or ran.
-pub(super) fn has_foreign(connection: &Connection, mine: Option<&str>) -> Result<bool, StoreError> {
+pub(super) fn has_foreign(connection: &Connection, mine: Option<&str>) -> Result<bool, SqlFault> {
     let sql = "SELECT EXISTS (SELECT 1 FROM sub_agents WHERE presence IS NOT NULL AND presence IS NOT ?1)";
     Ok(connection.prepare_cached(sql)?.query_row([mine], |row| row.get(0))?)
 }
 
 /// What a session and all beneath it used.
-pub(super) fn tree_usage(connection: &Connection, session: &str) -> Result<UsageSum, StoreError> {
+pub(super) fn tree_usage(connection: &Connection, session: &str) -> Result<UsageSum, SqlFault> {
     super::usage::sum_where(connection, &format!("session IN ({TREE})"), session)
 }
 

@@ -3,7 +3,8 @@
 use rusqlite::{Connection, params};
 
 use super::rows::{integer, nanoseconds_since_1970, number};
-use crate::{StoreError, UsageRecord, UsageSum};
+use crate::error::SqlFault;
+use crate::{UsageRecord, UsageSum};
 
 const ADD: &str = "INSERT INTO usage (session, turn, model, input, output, cached, cache_writes, reasoning, cost_micros, at, day) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
@@ -13,7 +14,7 @@ const SUMS: &str = "count(*), CAST(total(input) AS INTEGER), CAST(total(output) 
      CAST(total(cache_writes) AS INTEGER), CAST(total(reasoning) AS INTEGER), CAST(total(cost_micros) AS INTEGER), \
      count(*) - count(cost_micros)";
 
-pub(super) fn add(connection: &Connection, usage: &UsageRecord) -> Result<(), StoreError> {
+pub(super) fn add(connection: &Connection, usage: &UsageRecord) -> Result<(), SqlFault> {
     connection.prepare_cached(ADD)?.execute(params![
         usage.session,
         integer(usage.turn),
@@ -31,12 +32,12 @@ pub(super) fn add(connection: &Connection, usage: &UsageRecord) -> Result<(), St
 }
 
 /// The sums over the rows in which this column has this value.
-pub(super) fn sum(connection: &Connection, column: &'static str, value: &str) -> Result<UsageSum, StoreError> {
+pub(super) fn sum(connection: &Connection, column: &'static str, value: &str) -> Result<UsageSum, SqlFault> {
     sum_where(connection, &format!("{column} = ?1"), value)
 }
 
 /// The sums over the rows for which this condition holds.
-pub(super) fn sum_where(connection: &Connection, condition: &str, value: &str) -> Result<UsageSum, StoreError> {
+pub(super) fn sum_where(connection: &Connection, condition: &str, value: &str) -> Result<UsageSum, SqlFault> {
     let sql = format!("SELECT {SUMS} FROM usage WHERE {condition}");
     let read = |row: &rusqlite::Row<'_>| {
         Ok(UsageSum {

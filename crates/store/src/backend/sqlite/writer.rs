@@ -15,6 +15,7 @@ use super::item::{ChangeAnswer, QueueItem, StoreChange};
 use super::owners::Owners;
 use super::queue::WriteQueue;
 use super::{automation, channels, jobs, open, rows, running, session_change};
+use crate::error::SqlFault;
 use crate::{CallRecord, StoreError};
 
 /// Writes until the queue is closed and empty.
@@ -94,7 +95,7 @@ fn apply(connection: &Connection, change: &StoreChange, owners: &Owners) -> rusq
     match (result, change) {
         (Ok(true), _) => Ok(Ok(0)),
         (Err(error), _) if !is_own(&error) => Err(error),
-        (Err(error), StoreChange::Record(_)) => Ok(Err(error.into())),
+        (Err(error), StoreChange::Record(_)) => Ok(Err(SqlFault::from(error).into())),
         // The only rule a pre-image can break is that its call must be there.
         (_, StoreChange::Image(image)) => Ok(Err(StoreError::no_call(&image.record))),
         (_, StoreChange::Images(images)) => Ok(images.first().map_or(Ok(0), |image| Err(StoreError::no_call(&image.record)))),
