@@ -8,6 +8,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::automation_use::{AutomationUse, GatewayUse};
+use crate::browser_use::BrowserUse;
 use crate::capability::{Clocks, Files, Http, Notices, Processes, Spills};
 use crate::channel_use::ChannelUse;
 use crate::commit::no_change_sets;
@@ -93,6 +94,9 @@ impl<'a> PlanContext<'a> {
     /// Settings of the web tools.
     pub fn web(&self) -> &'a WebSettings {
         self.host.web()
+    }
+    pub(crate) fn host(&self) -> &'a dyn Host {
+        self.host
     }
     /// Services of the conversation.
     pub fn services(&self) -> &'a Services {
@@ -316,6 +320,10 @@ impl ToolContext {
     /// The server of the conversation, as planned.
     pub fn gateway(&self) -> GatewayUse<'_> {
         GatewayUse { cx: self }
+    }
+    /// The browser of the session, as planned.
+    pub fn browser(&self) -> BrowserUse<'_> {
+        BrowserUse { cx: self }
     }
     /// Where responses are stored for later calls; what is in it came from the web, and holds no state of the session.
     pub fn page_cache(&self) -> Option<&dyn PageCache> {

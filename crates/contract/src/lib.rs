@@ -7,6 +7,7 @@
 
 mod apply;
 mod automation_use;
+mod browser_use;
 mod call;
 mod capability;
 pub mod causes;
@@ -44,6 +45,7 @@ mod tree;
 mod turn_tools;
 
 pub use automation_use::{AutomationUse, GatewayUse};
+pub use browser_use::BrowserUse;
 pub use call::{Arguments, Envelope, ToolCall, ToolResult};
 pub use capability::{Clocks, Files, Http, Notices, Processes, Spills};
 pub use changes::{

@@ -23,6 +23,8 @@ pub struct Plan {
     approval: Option<String>,
     /// Whether its connections are those of a sandboxed command that already runs.
     egress: bool,
+    /// Whether it uses the browser of the session.
+    browser: bool,
 }
 
 impl Plan {
@@ -37,6 +39,7 @@ impl Plan {
             reads_sessions: false,
             approval: None,
             egress: false,
+            browser: false,
         }
     }
     /// Adds any effect.
@@ -86,6 +89,15 @@ impl Plan {
     /// A connection of a sandboxed command that already runs.
     pub fn egress(connect: Connect) -> Self {
         Self { egress: true, ..Self::nothing().connect(connect) }
+    }
+    /// Adds the use of the session's browser, whose pages may connect while the call runs.
+    pub const fn browse(mut self) -> Self {
+        self.browser = true;
+        self
+    }
+    /// Whether it uses the browser of the session.
+    pub const fn uses_browser(&self) -> bool {
+        self.browser
     }
     /// Whether its connections are those of a sandboxed command that already runs.
     pub fn is_egress(&self) -> bool {

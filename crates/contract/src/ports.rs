@@ -5,6 +5,7 @@
 
 mod approval;
 mod automation;
+mod browser;
 mod channels;
 mod clock;
 mod files;
@@ -38,6 +39,10 @@ pub use automation::{
     Announce, AnnounceTarget, Announcement, Automation, AutomationStatus, Delivered, DeliveryMode, DeliveryState, JobDelivery, JobDraft,
     JobNotice, JobRun, JobSchedule, JobTarget, JobView, MissedRuns, OverlapRule, RunState, RunTrigger, ScheduleText, ScheduledJob,
     WakeMode,
+};
+pub use browser::{
+    BrowserAction, BrowserControl, BrowserReply, BrowserRequest, FieldValue, LoadState, MouseButton, PageAct, PageFile, PictureOptions,
+    PictureType, SnapshotFormat, SnapshotOptions, WaitCondition,
 };
 pub use channels::{
     ChannelAction, ChannelCommand, ChannelEntry, ChannelFile, ChannelKind, ChannelOffer, ChannelReceipt, MessageChannels, SendOutcome,
@@ -97,6 +102,10 @@ pub trait Host: Send + Sync {
     }
     /// Where responses are stored for later calls, if anywhere.
     fn page_cache(&self) -> Option<&dyn PageCache> {
+        None
+    }
+    /// The browsers of sessions, if there are any.
+    fn browser(&self) -> Option<&dyn BrowserControl> {
         None
     }
     /// Services of the conversation.

@@ -195,8 +195,17 @@ fn address_refusal(session: &Session, connect: &Connect) -> Option<String> {
     }
 }
 
+/// The sandboxed program of a plan that may connect to hosts that the plan does not name, for questions.
+pub(crate) fn connecting_program(plan: &Plan) -> Option<String> {
+    match plan.planned_command() {
+        Some(command) if !command.shell().host.is_sandboxed() || command.is_network_isolated() => None,
+        Some(command) => Some(program_of(command)),
+        None => plan.uses_browser().then(|| "a page in the browser".to_owned()),
+    }
+}
+
 /// What a command runs, for a question: its program if it has one, else the command itself.
-pub(crate) fn program_of(command: &ShellCommand) -> String {
+fn program_of(command: &ShellCommand) -> String {
     let mut programs: Vec<&str> = Vec::new();
     for effect in command.effects() {
         // Builtins of the shell have no file.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use haft_contract::{Form, Plan, Prepared, ShellCommand, ToolCall, ToolContext, ToolError, ToolOutput, ToolResult};
+use haft_contract::{Form, Plan, Prepared, ToolCall, ToolContext, ToolError, ToolOutput, ToolResult};
 use haft_policy::{Decision, Policy, StandardPolicy, Verdict};
 use haft_store::{Blobs, CallLog};
 use serde_json::Value;
@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 pub use self::builder::EngineBuilder;
 use crate::advice::AdviceCase;
 use crate::approvals::PastCalls;
-use crate::egress::{CallEgress, EgressFacts, program_of};
+use crate::egress::{CallEgress, EgressFacts, connecting_program};
 use crate::events::{Event, EventSink, emit};
 use crate::explain::{is_refusal, unplanned};
 use crate::forms::{CompiledForm, continue_reading};
@@ -448,7 +448,7 @@ impl Engine {
     /// What a tool may use, narrowed to its plan.
     fn context(&self, plan: Plan, entry: &Arc<ToolEntry>, session: &Session, stop: &StopSignal, trail: &Trail) -> ToolContext {
         let gate = CallGate { policy: Arc::clone(&self.inner.policy), session: session.clone(), entry: Arc::clone(entry) };
-        let egress = plan.planned_command().and_then(|command| self.egress(command, entry, session, stop, trail));
+        let egress = connecting_program(&plan).map(|program| self.egress(program, entry, session, stop, trail));
         let context = ToolContext::new(
             Arc::clone(trail.call()),
             plan,
@@ -471,21 +471,18 @@ impl Engine {
         }
     }
 
-    /// What decides on connections of a sandboxed command that its plan does not name.
+    /// What decides on connections of a sandboxed program that its plan does not name.
     fn egress(
         &self,
-        command: &ShellCommand,
+        program: String,
         entry: &Arc<ToolEntry>,
         session: &Session,
         stop: &StopSignal,
         trail: &Trail,
-    ) -> Option<CallEgress> {
-        if !command.shell().host.is_sandboxed() || command.is_network_isolated() {
-            return None;
-        }
+    ) -> CallEgress {
         let engine = &*self.inner;
         let (arguments, secret) = trail.recorded_arguments();
-        Some(CallEgress::new(EgressFacts {
+        CallEgress::new(EgressFacts {
             policy: Arc::clone(&engine.policy),
             session: session.link().clone(),
             entry: Arc::downgrade(entry),
@@ -494,13 +491,13 @@ impl Engine {
             secret,
             record: trail.record_id(),
             call_end: stop.token().clone(),
-            program: program_of(command),
+            program,
             events: engine.events.clone(),
             limits: engine.limits.clone(),
             log: Arc::clone(&engine.log),
             registry: Arc::downgrade(&engine.registry),
             connections: trail.connections().clone(),
-        }))
+        })
     }
 
     /// Writes a call that changes something, or that a user was asked about, to disk before it runs: after a crash, history

@@ -67,10 +67,12 @@ struct QueueSlot {
 impl Locks {
     /// Takes a slot in the queue. The order of these calls is the order in which conflicting plans run.
     pub(crate) fn queue(&self, plan: &Plan) -> Ticket {
-        let locks: Vec<PathLock> = match plan.planned_command() {
+        let mut locks: Vec<PathLock> = match plan.planned_command() {
             Some(line) => PathLock::for_command(line),
             None => plan.effects().iter().filter_map(PathLock::for_effect).collect(),
         };
+        // Not a path, but a name that no path has: what is done in a browser is done in order.
+        locks.extend(plan.uses_browser().then(|| PathLock { path: PathBuf::from("browser:"), tree: false, changes: true }));
         if locks.is_empty() {
             return Ticket(None);
         }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
-use haft_contract::ports::{Clock, FileSystem, Host, HttpClient, Notifier, PageCache, ProcessRunner, Services, SystemProbe, WebSettings};
+use haft_contract::ports::{BrowserControl, Clock, FileSystem, Host, HttpClient, Notifier, PageCache, ProcessRunner, Services, SystemProbe, WebSettings};
 
 use crate::{FolderPageCache, GuardedClient, LocalNotifier, LocalSystem, SystemClock};
 
@@ -24,6 +24,8 @@ pub struct HostParts {
     pub http: Arc<GuardedClient>,
     /// Commands, jobs and helpers.
     pub processes: Arc<dyn ProcessRunner>,
+    /// The browsers of sessions, if there are any.
+    pub browser: Option<Arc<dyn BrowserControl>>,
 }
 
 haft_contract::opaque_debug!(HostParts: http = http);
@@ -38,7 +40,7 @@ haft_contract::opaque_debug!(LocalHost);
 impl LocalHost {
     /// A host of these parts. Notices go to `alert_log` where there is no desktop. Nothing is opened or connected yet.
     pub fn new(files: Arc<dyn FileSystem>, http: Arc<GuardedClient>, processes: Arc<dyn ProcessRunner>, alert_log: PathBuf) -> Self {
-        Self::with_parts(files, alert_log, move || HostParts { http, processes })
+        Self::with_parts(files, alert_log, move || HostParts { http, processes, browser: None })
     }
 
     /// As [`LocalHost::new`], but the parts are made when the first of them is used.
@@ -89,6 +91,9 @@ impl Host for LocalHost {
     fn page_cache(&self) -> Option<&dyn PageCache> {
         self.page_cache.as_ref().map(|cache| cache as _)
     }
+    fn browser(&self) -> Option<&dyn BrowserControl> {
+        self.outward.parts.browser.as_deref()
+    }
     fn services(&self) -> &Services {
         &self.services
     }
@@ -128,7 +133,7 @@ mod tests {
         let counter = Arc::clone(&made);
         let host = LocalHost::with_parts(Arc::new(files), folder.path().join("alerts.log"), move || {
             counter.fetch_add(1, Ordering::Relaxed);
-            HostParts { http: Arc::default(), processes: Arc::new(FakeProcesses::default()) }
+            HostParts { http: Arc::default(), processes: Arc::new(FakeProcesses::default()), browser: None }
         });
         host.files().locate(Path::new("a.txt")).unwrap();
         assert_eq!(made.load(Ordering::Relaxed), 0);

@@ -13,6 +13,7 @@ mod git;
 mod guarded_paths;
 mod helpers;
 mod ipc;
+mod isolated;
 mod job;
 mod job_list;
 mod late_changes;
@@ -54,6 +55,7 @@ use tokio_util::sync::CancellationToken;
 use self::helpers::Helpers;
 use self::shell::Shell;
 
+pub use self::isolated::{IsolatedChild, IsolatedCommand};
 pub use self::job::end_all_jobs;
 pub use self::job_list::Jobs;
 pub use self::options::{ChangeOptions, GuardedPattern, ShellOptions};
@@ -94,6 +96,10 @@ impl LocalProcesses {
     /// Starts a server that runs beside the calls.
     pub async fn start_server(&self, server: ServerCommand) -> Result<ServerChild, ToolError> {
         self.shell()?.start_server(server).await
+    }
+    /// Starts a program that sees no file of its session.
+    pub async fn start_isolated(&self, command: IsolatedCommand) -> Result<IsolatedChild, ToolError> {
+        self.shell()?.start_isolated(command).await
     }
     fn shell(&self) -> Result<&Shell, ToolError> {
         self.shell.as_deref().ok_or_else(|| {

@@ -1,5 +1,6 @@
 //! The sandbox of a command, by the user's settings and the session's file rules.
 
+mod isolated;
 mod server;
 
 use std::ffi::OsString;
@@ -249,6 +250,7 @@ impl Sandboxer {
             view: view.view,
             removals,
             shared_network,
+            unix_sockets: false,
         };
         Ok((policy, view.variables))
     }

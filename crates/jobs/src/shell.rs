@@ -98,9 +98,9 @@ impl Shell {
             let advice = "End one with the process tool before starting another";
             return Err(ToolError::execution(format!("Too many jobs run in the background. {advice}.")));
         }
-        let number = self.started.fetch_add(1, Ordering::Relaxed) + 1;
+        let (number, port) = self.next_port();
         let id = format!("job-{number}");
-        let proxy = self.proxy(&id, command, options.egress.clone())?.map(|proxy| CommandProxy { proxy, port: proxy_port(number) });
+        let proxy = self.proxy(&id, command, options.egress.clone())?.map(|proxy| CommandProxy { proxy, port });
         let checkpoint = match options.journal {
             Some(_) => self.take_checkpoint(command).await,
             None => None,
@@ -109,6 +109,12 @@ impl Shell {
         let started = on_spawn_thread(move || start(id, &command, options, &sandboxer, &changes, proxy, checkpoint));
         let job = started.await.map_err(|error| ToolError::execution(format!("The command was not started: {error}.")))??;
         Ok(Arc::new(job))
+    }
+
+    /// The number of the next run, and the port of its proxy.
+    pub(crate) fn next_port(&self) -> (u64, u16) {
+        let number = self.started.fetch_add(1, Ordering::Relaxed) + 1;
+        (number, proxy_port(number))
     }
 
     /// A checkpoint of everything that a sandboxed command can write directly; `None` for one that writes nothing, or elsewhere.
@@ -145,7 +151,7 @@ impl Shell {
         let failed = |error: io::Error| ToolError::execution(format!("The command was not started: its proxy cannot listen: {error}."));
         let folder = &self.options().folder;
         std::fs::create_dir_all(folder).map_err(failed)?;
-        remove_stale_sockets(folder);
+        remove_stale_entries(folder);
         let socket = folder.join(format!("{}-{id}.sock", std::process::id()));
         self.http.proxy(&socket, allowed, gate).map(Some).map_err(failed)
     }
@@ -270,14 +276,14 @@ fn only_reads(command: &ShellCommand) -> bool {
     runs_programs && command.is_read_only() && command.effects().iter().all(is_of_system)
 }
 
-/// Removes the sockets of processes that were killed.
-fn remove_stale_sockets(folder: &Path) {
+/// Removes the sockets and folders of processes that were killed.
+pub(crate) fn remove_stale_entries(folder: &Path) {
     let is_stale = |name: &str| {
         name.split_once('-').is_some_and(|(pid, _)| pid.parse::<u32>().is_ok_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()))
     };
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| entry.file_name().to_str().is_some_and(is_stale)) {
         // Another process may have removed it.
-        std::fs::remove_file(entry.path()).ok();
+        std::fs::remove_file(entry.path()).or_else(|_| std::fs::remove_dir_all(entry.path())).ok();
     }
 }

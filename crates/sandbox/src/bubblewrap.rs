@@ -182,6 +182,7 @@ fn inner(policy: &SandboxPolicy, cgroup: Option<&Cgroup>, writable: Vec<PathBuf>
         NetworkAccess::Host => (Sockets::TcpAndUdp, None),
         NetworkAccess::Proxy { port, .. } => (Sockets::Tcp, Some(Relay { port: *port, socket: PROXY.into() })),
     };
+    let sockets = if policy.unix_sockets && sockets == Sockets::Tcp { Sockets::TcpAndUnix } else { sockets };
     let mut write = writable;
     write.extend(["/tmp", "/var/tmp", "/dev", "/proc"].map(PathBuf::from));
     InnerStep {

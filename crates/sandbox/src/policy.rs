@@ -34,6 +34,8 @@ pub struct SandboxPolicy {
     pub removals: Option<PathBuf>,
     /// The network namespace that it shares with other commands; without, it has its own. Not with `NetworkAccess::Host`.
     pub shared_network: Option<NetworkNamespace>,
+    /// It may make Unix sockets. Only for a program that sees no file of the user, because a socket there may lead out.
+    pub unix_sockets: bool,
 }
 
 impl Default for SandboxPolicy {
@@ -52,6 +54,7 @@ impl Default for SandboxPolicy {
             view: SandboxView::default(),
             removals: None,
             shared_network: None,
+            unix_sockets: false,
         }
     }
 }

@@ -31,6 +31,8 @@ pub(crate) enum Sockets {
     Tcp,
     /// TCP and UDP.
     TcpAndUdp,
+    /// TCP and Unix sockets: for a program that sees no file of the user, and so no socket of another program.
+    TcpAndUnix,
     /// TCP and Unix sockets: for the relay only.
     Relay,
 }
@@ -150,6 +152,7 @@ fn socket_rules(sockets: Sockets) -> Result<Vec<SeccompRule>, BackendError> {
         Sockets::TcpAndUdp => {
             (&[libc::AF_INET, libc::AF_INET6], &[libc::SOCK_STREAM, libc::SOCK_DGRAM], &[0, libc::IPPROTO_TCP, libc::IPPROTO_UDP])
         }
+        Sockets::TcpAndUnix => (&[libc::AF_INET, libc::AF_INET6, libc::AF_UNIX], &[libc::SOCK_STREAM], &[0, libc::IPPROTO_TCP]),
         Sockets::Relay => (&[libc::AF_INET, libc::AF_UNIX], &[libc::SOCK_STREAM], &[0, libc::IPPROTO_TCP]),
     };
     let mut rules = vec![none_of(0, families)?, none_of(2, protocols)?];
@@ -195,7 +198,7 @@ fn prologue() -> Vec<sock_filter> {
 mod tests {
     use super::*;
 
-    const ALL: [Sockets; 4] = [Sockets::None, Sockets::Tcp, Sockets::TcpAndUdp, Sockets::Relay];
+    const ALL: [Sockets; 5] = [Sockets::None, Sockets::Tcp, Sockets::TcpAndUdp, Sockets::TcpAndUnix, Sockets::Relay];
 
     #[test]
     fn filter_of_every_socket_kind_fits_the_kernel() {

@@ -1,0 +1,49 @@
+//! Real browsers on pages that the tests serve.
+//!
+//! The program is also the launcher of its sandboxes, so it has its own `main`. Each case is a process of its own under nextest; pages are
+//! served on addresses of this machine's loopback network, which browsers reach through the proxy, as they reach any host.
+#![cfg_attr(not(target_os = "linux"), allow(unused, reason = "the sandbox is that of Linux"))]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "a test that cannot continue has failed, and says why")]
+
+mod lifecycle;
+mod server;
+mod snapshots;
+mod world;
+
+use std::pin::Pin;
+
+type Case = fn() -> Pin<Box<dyn Future<Output = ()>>>;
+
+macro_rules! cases {
+    ($($module:ident :: $name:ident),* $(,)?) => {
+        &[$((concat!(stringify!($module), "::", stringify!($name)), || Box::pin($module::$name()))),*]
+    };
+}
+
+const CASES: &[(&str, Case)] = cases![
+    lifecycle::browser_starts_and_leaves_nothing_behind,
+    snapshots::page_is_described_with_refs_and_acted_on,
+];
+
+#[cfg(not(target_os = "linux"))]
+fn main() {}
+
+#[cfg(target_os = "linux")]
+fn main() {
+    haft_sandbox::launcher::main_if_asked();
+    // What cargo-nextest asks of every test program, and how it runs one test.
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if words.iter().any(|word| word == "--list") {
+        CASES.iter().filter(|_| !words.iter().any(|word| word == "--ignored")).for_each(|(name, _)| println!("{name}: test"));
+        return;
+    }
+    let is_asked = |name: &str| words.iter().all(|word| word.starts_with('-')) || words.iter().any(|word| name.contains(word.as_str()));
+    for (name, case) in CASES.iter().filter(|(name, _)| is_asked(name)) {
+        let began = std::time::Instant::now();
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        runtime.block_on(case());
+        drop(runtime);
+        println!("test {name} ... ok ({} ms)", began.elapsed().as_millis());
+    }
+    println!("\ntest result: ok.");
+}

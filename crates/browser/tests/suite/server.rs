@@ -1,0 +1,140 @@
+//! A server of pages for one test.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+
+/// A request that arrived.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Arrived {
+    pub method: String,
+    pub path: String,
+    pub body: String,
+}
+
+/// What the server answers.
+#[derive(Debug, Clone)]
+pub(crate) struct Page {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+    /// Zero bytes that follow the body, until the client has enough.
+    pub endless: bool,
+}
+
+impl Page {
+    pub fn html(body: &str) -> Self {
+        Self { status: 200, headers: vec![("Content-Type".into(), "text/html; charset=utf-8".into())], body: body.into(), endless: false }
+    }
+    pub fn redirect(to: &str) -> Self {
+        Self { status: 302, headers: vec![("Location".into(), to.into())], body: Vec::new(), endless: false }
+    }
+    pub fn file(name: &str, body: &str) -> Self {
+        let headers = vec![
+            ("Content-Type".into(), "application/octet-stream".into()),
+            ("Content-Disposition".into(), format!("attachment; filename=\"{name}\"")),
+        ];
+        Self { status: 200, headers, body: body.into(), endless: false }
+    }
+    pub fn with_header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+}
+
+type Handler = dyn Fn(&Arrived) -> Option<Page> + Send + Sync;
+
+pub(crate) struct Server {
+    pub address: String,
+    pub port: u16,
+    arrived: Arc<Mutex<Vec<Arrived>>>,
+    task: JoinHandle<()>,
+}
+
+impl Server {
+    /// Pages by their paths.
+    pub async fn of(pages: &[(&str, Page)]) -> Self {
+        let pages: HashMap<String, Page> = pages.iter().map(|(path, page)| ((*path).to_owned(), page.clone())).collect();
+        Self::at("127.0.0.2", move |request| pages.get(request.path.split('?').next().unwrap_or_default()).cloned()).await
+    }
+
+    pub async fn at(host: &str, handler: impl Fn(&Arrived) -> Option<Page> + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind((host, 0)).await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let arrived: Arc<Mutex<Vec<Arrived>>> = Arc::default();
+        let (log, handler): (_, Arc<Handler>) = (Arc::clone(&arrived), Arc::new(handler));
+        let task = tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                tokio::spawn(serve(client, Arc::clone(&log), Arc::clone(&handler)));
+            }
+        });
+        Self { address: format!("http://{host}:{port}"), port, arrived, task }
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.address)
+    }
+    /// What arrived so far, but for icons.
+    pub fn arrived(&self) -> Vec<Arrived> {
+        self.arrived.lock().unwrap().iter().filter(|request| request.path != "/favicon.ico").cloned().collect()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn serve(client: TcpStream, log: Arc<Mutex<Vec<Arrived>>>, handler: Arc<Handler>) {
+    let mut client = BufReader::new(client);
+    while let Some(request) = read_request(&mut client).await {
+        log.lock().unwrap().push(request.clone());
+        let missing = Page { status: 404, headers: Vec::new(), body: b"nothing here".to_vec(), endless: false };
+        let page = handler(&request).unwrap_or(missing);
+        let mut head = format!("HTTP/1.1 {} OK\r\n", page.status);
+        for (name, value) in &page.headers {
+            head += &format!("{name}: {value}\r\n");
+        }
+        if page.endless {
+            head += "Content-Length: 10737418240\r\n\r\n";
+        } else {
+            head += &format!("Content-Length: {}\r\n\r\n", page.body.len());
+        }
+        if client.write_all(head.as_bytes()).await.is_err() || client.write_all(&page.body).await.is_err() {
+            return;
+        }
+        if page.endless {
+            let zeros = vec![0; 1 << 16];
+            while client.write_all(&zeros).await.is_ok() {}
+            return;
+        }
+        client.flush().await.ok();
+    }
+}
+
+async fn read_request(client: &mut BufReader<TcpStream>) -> Option<Arrived> {
+    let mut line = String::new();
+    client.read_line(&mut line).await.ok().filter(|count| *count > 0)?;
+    let mut words = line.split_whitespace();
+    let (method, target) = (words.next()?.to_owned(), words.next()?.to_owned());
+    let mut length = 0;
+    loop {
+        let mut header = String::new();
+        client.read_line(&mut header).await.ok().filter(|count| *count > 0)?;
+        let header = header.trim().to_ascii_lowercase();
+        if header.is_empty() {
+            break;
+        }
+        if let Some(value) = header.strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap_or(0);
+        }
+    }
+    let mut body = vec![0; length];
+    client.read_exact(&mut body).await.ok()?;
+    let path = target.find("://").and_then(|at| target[at + 3..].find('/').map(|slash| target[at + 3 + slash..].to_owned())).unwrap_or(target);
+    Some(Arrived { method, path, body: String::from_utf8_lossy(&body).into_owned() })
+}

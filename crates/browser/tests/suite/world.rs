@@ -1,0 +1,135 @@
+//! A machine with browsers, and the short words in which tests use one.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use haft_browser::{BrowserService, BrowserSettings};
+use haft_contract::ports::{
+    BrowserAction, BrowserControl, BrowserReply, BrowserRequest, EgressGate, MouseButton, PageAct, SnapshotFormat, SnapshotOptions, WaitCondition,
+};
+use haft_contract::{BoxFuture, Connect, EgressRefusal, ToolError};
+use haft_host::{GuardedClient, LocalFiles, NetworkRules, WorkspaceOptions};
+use haft_jobs::{LocalProcesses, ShellOptions};
+use haft_sandbox::Launcher;
+
+/// Permits some hosts and remembers all that were asked for.
+#[derive(Default)]
+pub(crate) struct TestGate {
+    pub permitted: Vec<String>,
+    pub asked: Mutex<Vec<String>>,
+}
+
+impl EgressGate for TestGate {
+    fn permit<'a>(&'a self, connect: &'a Connect) -> BoxFuture<'a, Result<(), EgressRefusal>> {
+        self.asked.lock().unwrap().push(connect.host.clone());
+        let refused = || EgressRefusal { reason: "the test does not permit it".into(), rule: None };
+        Box::pin(std::future::ready(self.permitted.contains(&connect.host).then_some(()).ok_or_else(refused)))
+    }
+}
+
+pub(crate) struct World {
+    folder: tempfile::TempDir,
+    pub processes: Arc<LocalProcesses>,
+    pub browsers: BrowserService,
+    pub gate: Arc<TestGate>,
+}
+
+/// The addresses that pages are served on; all others of this machine are refused by the address guard.
+pub(crate) const PAGES: &[&str] = &["127.0.0.2", "127.0.0.3"];
+
+impl World {
+    pub fn new() -> Self {
+        Self::with(BrowserSettings { program: None, scripts: true })
+    }
+
+    pub fn with(settings: BrowserSettings) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, data) = (folder.path().join("root"), folder.path().join("data"));
+        std::fs::create_dir_all(&root).unwrap();
+        std::fs::create_dir_all(&data).unwrap();
+        let files = Arc::new(LocalFiles::open(WorkspaceOptions::new(&root)).unwrap());
+        let http = Arc::new(GuardedClient::new(NetworkRules::parse(PAGES, &[] as &[&str]).unwrap()));
+        let options = ShellOptions::new(Launcher::current().unwrap(), &data);
+        let processes = Arc::new(LocalProcesses::default().with_shell(options, files, http));
+        let browsers = BrowserService::new(Arc::clone(&processes), settings);
+        let gate = Arc::new(TestGate { permitted: PAGES.iter().map(|host| (*host).to_owned()).collect(), ..TestGate::default() });
+        Self { folder, processes, browsers, gate }
+    }
+
+    pub fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    pub async fn perform(&self, action: BrowserAction) -> Result<BrowserReply, ToolError> {
+        self.perform_in(None, action, Duration::from_secs(20)).await
+    }
+    pub async fn perform_in(&self, tab: Option<&str>, action: BrowserAction, timeout: Duration) -> Result<BrowserReply, ToolError> {
+        let request = BrowserRequest {
+            session: "s".into(),
+            tab: tab.map(str::to_owned),
+            action,
+            timeout,
+            hosts: Vec::new(),
+            gate: Some(Arc::clone(&self.gate) as _),
+        };
+        self.browsers.perform(request).await
+    }
+    pub async fn open(&self, url: &str) -> BrowserReply {
+        self.perform(BrowserAction::Open(url.into())).await.unwrap()
+    }
+    pub async fn navigate(&self, url: &str) -> BrowserReply {
+        self.perform(BrowserAction::Navigate(url.into())).await.unwrap()
+    }
+    pub async fn act(&self, act: PageAct) -> Result<BrowserReply, ToolError> {
+        self.perform(BrowserAction::Act(act)).await
+    }
+    /// The lines of a snapshot, without the address and the title.
+    pub async fn snapshot(&self) -> String {
+        self.snapshot_with(options()).await
+    }
+    pub async fn snapshot_with(&self, options: SnapshotOptions) -> String {
+        let reply = self.perform(BrowserAction::Snapshot(options)).await.unwrap();
+        reply.page.unwrap().split_once("\nTitle: ").unwrap().1.split_once('\n').map(|(_, lines)| lines.to_owned()).unwrap_or_default()
+    }
+    /// The ref of the element whose line contains these words.
+    pub async fn find(&self, words: &str) -> String {
+        let snapshot = self.snapshot().await;
+        reference(&snapshot, words).unwrap_or_else(|| panic!("no '{words}' in\n{snapshot}"))
+    }
+    pub async fn click(&self, words: &str) -> BrowserReply {
+        let element = self.find(words).await;
+        self.act(click(&element)).await.unwrap()
+    }
+    pub async fn fill(&self, words: &str, text: &str) -> BrowserReply {
+        let element = self.find(words).await;
+        self.act(PageAct::Type { element, text: text.into(), submit: false, slowly: false }).await.unwrap()
+    }
+    pub async fn wait_for_text(&self, text: &str) -> BrowserReply {
+        self.act(PageAct::Wait(WaitCondition { text: Some(text.into()), ..WaitCondition::default() })).await.unwrap()
+    }
+}
+
+pub(crate) fn click(element: &str) -> PageAct {
+    PageAct::Click { element: element.into(), button: MouseButton::Left, double: false, modifiers: Vec::new() }
+}
+
+pub(crate) fn options() -> SnapshotOptions {
+    SnapshotOptions {
+        format: SnapshotFormat::Ai,
+        interactive: false,
+        compact: false,
+        depth: None,
+        selector: None,
+        frame: None,
+        labels: false,
+        limit: None,
+        max_chars: 80_000,
+    }
+}
+
+/// The ref on the line that contains these words.
+pub(crate) fn reference(snapshot: &str, words: &str) -> Option<String> {
+    let line = snapshot.lines().find(|line| line.contains(words) && line.contains("[ref="))?;
+    Some(line.split_once("[ref=")?.1.split_once(']')?.0.to_owned())
+}
