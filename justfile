@@ -24,6 +24,6 @@ golden:
 features:
     tools/each-feature
 
-# The public API of the crate `haft` against the last tag (needs cargo-semver-checks)
-semver:
-    cargo semver-checks -p haft --baseline-rev "$(git describe --tags --abbrev=0)"
+# The public API of the library's crates against the last tag, or a revision (needs cargo-semver-checks)
+semver *revision:
+    tools/semver {{revision}}

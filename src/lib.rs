@@ -187,5 +187,6 @@ pub mod store {
 /// The Rust examples of the documents, compiled and run like those above.
 #[cfg(all(doctest, feature = "agent", feature = "providers"))]
 #[doc = include_str!("../docs/ADDING_A_TOOL.md")]
+#[doc = include_str!("../docs/EMBEDDING.md")]
 #[doc = include_str!("../README.md")]
 mod documents {}

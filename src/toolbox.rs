@@ -2,6 +2,7 @@
 
 mod builder;
 mod error;
+mod ground;
 #[cfg(feature = "tools")]
 mod provided;
 

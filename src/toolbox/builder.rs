@@ -7,46 +7,47 @@ use std::sync::Arc;
 use haft_contract::ports::{Approver, Clock, FileSystem, Host, HttpClient, ProgressSink, RuleStore, Services};
 use haft_contract::{Access, DynTool, Erased, Tool};
 use haft_engine::{CallLimits, Engine, EventSink, Hook, LoopLimits, PermissionBroker, Registry, Session, ToolSettings};
-use haft_policy::{Policy, StandardPolicy};
-use haft_store::{Blobs, CallLog, InMemoryBlobs, InMemoryCallLog};
+use haft_policy::catalog::Vocabulary;
+use haft_policy::{Policy, PolicySpec, StandardPolicy};
+use haft_store::{Blobs, CallLog};
 
 use super::{Toolbox, ToolboxError, of_program};
-use crate::CustomHost;
 
 /// Makes a [`Toolbox`]. Everything has a default: without a workspace there are no built-in tools, without a state folder nothing is
 /// kept after the process, without an approver a call that needs approval is refused.
 #[must_use]
 pub struct ToolboxBuilder {
     #[cfg(feature = "tools")]
-    workspace: Option<PathBuf>,
+    pub(super) workspace: Option<PathBuf>,
     #[cfg(all(feature = "tools", feature = "sqlite"))]
-    state: Option<PathBuf>,
+    pub(super) state: Option<PathBuf>,
     #[cfg(feature = "tools")]
-    network: (Vec<String>, Vec<String>),
+    pub(super) network: (Vec<String>, Vec<String>),
     #[cfg(feature = "exec")]
-    commands: Option<bool>,
-    access: Access,
-    agent: Option<String>,
-    model: Option<(String, String)>,
-    session: Option<String>,
-    tools: Vec<(Arc<dyn DynTool>, bool)>,
-    settings: Vec<(String, ToolSettings)>,
-    policy: Option<Arc<dyn Policy>>,
-    approver: Option<Arc<dyn Approver>>,
-    rule_store: Option<Arc<dyn RuleStore>>,
-    permissions: PermissionBroker,
-    hooks: Vec<Arc<dyn Hook>>,
-    events: Option<Arc<dyn EventSink>>,
-    progress: Option<Arc<dyn ProgressSink>>,
-    limits: CallLimits,
-    loop_limits: Option<LoopLimits>,
-    services: Services,
-    log: Option<Arc<dyn CallLog>>,
-    blobs: Option<Arc<dyn Blobs>>,
-    host: Option<Arc<dyn Host>>,
-    files: Option<Arc<dyn FileSystem>>,
-    http: Option<Arc<dyn HttpClient>>,
-    clock: Option<Arc<dyn Clock>>,
+    pub(super) commands: Option<bool>,
+    pub(super) access: Access,
+    pub(super) agent: Option<String>,
+    pub(super) model: Option<(String, String)>,
+    pub(super) session: Option<String>,
+    pub(super) tools: Vec<(Arc<dyn DynTool>, bool)>,
+    pub(super) settings: Vec<(String, ToolSettings)>,
+    pub(super) policy: Option<Arc<dyn Policy>>,
+    pub(super) policy_spec: Option<PolicySpec>,
+    pub(super) approver: Option<Arc<dyn Approver>>,
+    pub(super) rule_store: Option<Arc<dyn RuleStore>>,
+    pub(super) permissions: PermissionBroker,
+    pub(super) hooks: Vec<Arc<dyn Hook>>,
+    pub(super) events: Option<Arc<dyn EventSink>>,
+    pub(super) progress: Option<Arc<dyn ProgressSink>>,
+    pub(super) limits: CallLimits,
+    pub(super) loop_limits: Option<LoopLimits>,
+    pub(super) services: Services,
+    pub(super) log: Option<Arc<dyn CallLog>>,
+    pub(super) blobs: Option<Arc<dyn Blobs>>,
+    pub(super) host: Option<Arc<dyn Host>>,
+    pub(super) files: Option<Arc<dyn FileSystem>>,
+    pub(super) http: Option<Arc<dyn HttpClient>>,
+    pub(super) clock: Option<Arc<dyn Clock>>,
 }
 
 haft_contract::opaque_debug!(ToolboxBuilder);
@@ -69,6 +70,7 @@ impl Default for ToolboxBuilder {
             tools: Vec::new(),
             settings: Vec::new(),
             policy: None,
+            policy_spec: None,
             approver: None,
             rule_store: None,
             permissions: PermissionBroker::new(),
@@ -86,15 +88,6 @@ impl Default for ToolboxBuilder {
             clock: None,
         }
     }
-}
-
-/// What a toolbox is made on.
-struct Ground {
-    host: Arc<dyn Host>,
-    log: Arc<dyn CallLog>,
-    blobs: Arc<dyn Blobs>,
-    #[cfg(feature = "tools")]
-    has_commands: bool,
 }
 
 impl ToolboxBuilder {
@@ -174,6 +167,30 @@ impl ToolboxBuilder {
     /// What decides on calls; a policy without lists and rules unless it is set.
     pub fn policy(mut self, policy: Arc<dyn Policy>) -> Self {
         self.policy = Some(policy);
+        self
+    }
+    /// What decides on calls, as lists and rules. They may name the tools of this builder, those of the program as well.
+    ///
+    /// ```
+    /// # async fn example() -> Result<(), haft::ToolboxError> {
+    /// # /// Greets somebody by name.
+    /// # #[haft::tool]
+    /// # async fn greet(
+    /// #     /// Whom to greet.
+    /// #     name: String,
+    /// # ) -> Result<String, haft::ToolError> {
+    /// #     Ok(format!("Hello, {name}!"))
+    /// # }
+    /// let mut spec = haft::PolicySpec::default();
+    /// spec.rules.deny = vec!["greet".into()];
+    /// let toolbox = haft::Toolbox::builder().tool(Greet).policy_spec(spec).build()?;
+    /// assert!(!toolbox.call("greet", r#"{"name": "Ann"}"#).await.is_success());
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
+    /// ```
+    pub fn policy_spec(mut self, spec: PolicySpec) -> Self {
+        self.policy_spec = Some(spec);
         self
     }
     /// Who approves calls that need approval.
@@ -282,7 +299,7 @@ impl ToolboxBuilder {
         for (name, settings) in &self.settings {
             registry.set_settings(name, settings.clone());
         }
-        let policy = self.policy.take().unwrap_or_else(|| Arc::new(StandardPolicy::default()));
+        let policy = self.decider(&registry)?;
         let engine = Engine::builder(Arc::new(registry), ground.log, ground.blobs).policy(policy).limits(self.limits.clone());
         let engine = self.hooks.drain(..).fold(engine, haft_engine::EngineBuilder::hook);
         let engine = match self.events.take() {
@@ -290,6 +307,21 @@ impl ToolboxBuilder {
             None => engine,
         };
         Ok(Toolbox::from_parts(engine.build(), self.session(ground.host)))
+    }
+
+    /// The policy of the program, or one of its lists and rules.
+    fn decider(&mut self, registry: &Registry) -> Result<Arc<dyn Policy>, ToolboxError> {
+        if let Some(policy) = self.policy.take() {
+            return Ok(policy);
+        }
+        let Some(spec) = self.policy_spec.take() else { return Ok(Arc::new(StandardPolicy::default())) };
+        let entries = registry.entries();
+        let vocabulary = vocabulary().with(entries.iter().map(|entry| (entry.definition(), entry.source())));
+        let compiled = StandardPolicy::compile(&spec, vocabulary).map_err(|faults| {
+            let faults: Vec<String> = faults.iter().map(|fault| format!("{} ({})", fault, fault.rule)).collect();
+            ToolboxError::Setting(format!("{}. Correct the rules of `ToolboxBuilder::policy_spec`.", faults.join("; ")))
+        });
+        Ok(Arc::new(compiled?))
     }
 
     fn session(self, host: Arc<dyn Host>) -> Session {
@@ -318,154 +350,12 @@ impl ToolboxBuilder {
         }
         session.loop_limits(self.loop_limits).build()
     }
-
-    /// The machine of the program, with the parts that were replaced.
-    fn overridden(&mut self, base: CustomHost) -> Arc<dyn Host> {
-        let mut host = base.services(self.services.clone());
-        if let Some(files) = self.files.take() {
-            host = host.files(files);
-        }
-        if let Some(http) = self.http.take() {
-            host = host.http(http);
-        }
-        if let Some(clock) = self.clock.take() {
-            host = host.clock(clock);
-        }
-        Arc::new(host)
-    }
-
-    /// A machine of what the program gave alone.
-    fn bare_ground(&mut self) -> Ground {
-        let base = self.host.take().map_or_else(CustomHost::new, CustomHost::over);
-        Ground {
-            host: self.overridden(base),
-            log: self.log.take().unwrap_or_else(|| Arc::new(InMemoryCallLog::default())),
-            blobs: self.blobs.take().unwrap_or_else(|| Arc::new(InMemoryBlobs::default())),
-            #[cfg(feature = "tools")]
-            has_commands: false,
-        }
-    }
-
-    #[cfg(not(feature = "tools"))]
-    #[allow(clippy::unnecessary_wraps, reason = "with the built-in tools it can fail")]
-    fn ground(&mut self) -> Result<Ground, ToolboxError> {
-        Ok(self.bare_ground())
-    }
-
-    #[cfg(feature = "tools")]
-    fn ground(&mut self) -> Result<Ground, ToolboxError> {
-        let Some(workspace) = self.workspace.clone() else { return Ok(self.bare_ground()) };
-        let state = self.kept()?;
-        let blobs = self.blobs.take().map_or_else(|| default_blobs(state.as_deref()), Ok)?;
-        let (base, has_commands) = match self.host.take() {
-            Some(host) => (host, false),
-            None => self.local_host(&workspace, state.as_deref(), &*blobs)?,
-        };
-        let log = self.log.take().unwrap_or_else(|| Arc::new(InMemoryCallLog::default()));
-        Ok(Ground { host: self.overridden(CustomHost::over(base)), log, blobs, has_commands })
-    }
-
-    /// Opens the state folder, if there is one.
-    #[cfg(all(feature = "tools", feature = "sqlite"))]
-    fn kept(&mut self) -> Result<Option<PathBuf>, ToolboxError> {
-        let Some(state) = self.state.take() else { return Ok(None) };
-        if self.log.is_none() {
-            self.log = Some(Arc::new(haft_store::SqliteCallLog::open(&state)?.log));
-        }
-        Ok(Some(state))
-    }
-    #[cfg(all(feature = "tools", not(feature = "sqlite")))]
-    #[allow(clippy::unnecessary_wraps, clippy::unused_self, reason = "with a database it can fail")]
-    fn kept(&mut self) -> Result<Option<PathBuf>, ToolboxError> {
-        Ok(None)
-    }
-
-    #[cfg(feature = "tools")]
-    fn add_built_in(&self, registry: &Registry, has_commands: bool) -> Result<(), ToolboxError> {
-        if self.workspace.is_none() {
-            return Ok(());
-        }
-        let provided = super::provided::Provided { services: &self.services, commands: has_commands };
-        for tool in haft_builtin::all().into_iter().filter(|tool| provided.has(tool.definition())) {
-            registry.register(tool, haft_contract::ToolSource::BuiltIn)?;
-        }
-        for tool in haft_builtin::for_services(&self.services) {
-            registry.replace(tool, haft_contract::ToolSource::BuiltIn)?;
-        }
-        Ok(())
-    }
-
-    /// This machine, and whether commands run on it.
-    #[cfg(feature = "tools")]
-    fn local_host(&self, workspace: &Path, state: Option<&Path>, blobs: &dyn Blobs) -> Result<(Arc<dyn Host>, bool), ToolboxError> {
-        use haft_contract::WebSettings;
-        use haft_host::{GuardedClient, LocalFiles, LocalHost, NetworkRules, WorkspaceOptions};
-        let files = LocalFiles::open(WorkspaceOptions {
-            root: workspace.to_owned(),
-            read_only_roots: Some(blobs.spill_folder()).filter(|_| state.is_some()).into_iter().map(Path::to_owned).collect(),
-            protected: state.into_iter().map(Path::to_owned).collect(),
-            ..WorkspaceOptions::default()
-        });
-        let files = Arc::new(files.map_err(ToolboxError::Workspace)?);
-        let rules = NetworkRules::parse(&self.network.0, &self.network.1);
-        let rules = rules.map_err(|error| {
-            ToolboxError::Setting(format!("{error}. Write another host in `ToolboxBuilder::allow_hosts` or `ToolboxBuilder::deny_hosts`."))
-        })?;
-        let http = Arc::new(GuardedClient::new(rules));
-        let (processes, has_commands) = self.processes(state, &files, &http)?;
-        let alerts = state.map_or_else(|| std::env::temp_dir().join("haft-alerts.log"), |state| state.join("alerts.log"));
-        let host = LocalHost::new(files, http, processes, alerts);
-        let host = match state {
-            Some(state) => host.with_web(WebSettings::default(), state.join("cache").join("web")),
-            None => host,
-        };
-        Ok((Arc::new(host), has_commands))
-    }
-
-    #[cfg(all(feature = "tools", not(feature = "exec")))]
-    #[allow(clippy::unnecessary_wraps, clippy::unused_self, reason = "with commands it can fail")]
-    fn processes(
-        &self,
-        _state: Option<&Path>,
-        _files: &Arc<haft_host::LocalFiles>,
-        _http: &Arc<haft_host::GuardedClient>,
-    ) -> Result<(Arc<dyn haft_contract::ports::ProcessRunner>, bool), ToolboxError> {
-        Ok((Arc::new(crate::custom_host::NoMachine), false))
-    }
-
-    #[cfg(feature = "exec")]
-    fn processes(
-        &self,
-        state: Option<&Path>,
-        files: &Arc<haft_host::LocalFiles>,
-        http: &Arc<haft_host::GuardedClient>,
-    ) -> Result<(Arc<dyn haft_contract::ports::ProcessRunner>, bool), ToolboxError> {
-        use haft_jobs::{LocalProcesses, ShellOptions};
-        let wanted = self.commands.unwrap_or_else(|| crate::commands::is_started() && state.is_some());
-        let Some(state) = state.filter(|_| wanted) else {
-            if wanted {
-                let why = "Commands need a folder for what they leave: call `ToolboxBuilder::state`, or `ToolboxBuilder::commands(false)`.";
-                return Err(ToolboxError::Setting(why.into()));
-            }
-            return Ok((Arc::new(LocalProcesses::default()), false));
-        };
-        if !crate::commands::is_started() {
-            let why = "Commands run in a sandbox that this program starts itself: make `haft::start();` the first line of `main`, \
-                       before any runtime, or call `ToolboxBuilder::commands(false)`.";
-            return Err(ToolboxError::Setting(why.into()));
-        }
-        let launcher = haft_sandbox::Launcher::current().map_err(|error| ToolboxError::Setting(error.to_string()))?;
-        let options = ShellOptions::new(launcher, state);
-        let hidden = vec![state.to_owned()];
-        let processes = LocalProcesses::default().with_helpers(&options, hidden);
-        Ok((Arc::new(processes.with_shell(options, Arc::clone(files), Arc::clone(http))), true))
-    }
 }
 
-#[cfg(feature = "tools")]
-fn default_blobs(state: Option<&Path>) -> Result<Arc<dyn Blobs>, ToolboxError> {
-    match state {
-        Some(state) => Ok(Arc::new(haft_store::FileBlobs::open(state)?)),
-        None => Ok(Arc::new(InMemoryBlobs::default())),
-    }
+/// The names that rules may use besides those of registered tools.
+fn vocabulary() -> Vocabulary {
+    #[cfg(feature = "tools")]
+    return Vocabulary::of_core(haft_builtin::metas());
+    #[cfg(not(feature = "tools"))]
+    Vocabulary::default()
 }

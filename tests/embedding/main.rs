@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot continue has failed")]
 
 mod agents;
+mod api;
 mod cost;
 mod examples;
 mod outside;

@@ -2,8 +2,10 @@
 
 mod agents;
 
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Context;
 
 use futures_util::Stream;
 use futures_util::stream::unfold;
@@ -286,9 +288,12 @@ impl Runner {
             drop(sender);
             answered
         };
-        let calls = self.recorded_calls(receiver, &partial);
-        let running = self.engine.run_arriving(calls, &self.session, cancel, |result| self.watcher.event(&TurnEvent::ToolEnd(result)));
-        let (answered, results) = tokio::join!(asking, running);
+        let (answered, results) = {
+            let mut calls = pin!(self.recorded_calls(receiver, &partial));
+            let next = |cx: &mut Context<'_>| calls.as_mut().poll_next(cx);
+            let running = self.engine.run_arriving(next, &self.session, cancel, |result| self.watcher.event(&TurnEvent::ToolEnd(result)));
+            tokio::join!(asking, running)
+        };
         (partial.into_inner().unwrap_or_else(PoisonError::into_inner), answered, results)
     }
 

@@ -1,5 +1,7 @@
 //! All calls of one response: in parallel where their effects allow it, results in call order.
 
+use std::task::{Context, Poll};
+
 use futures_util::stream::{self, FuturesOrdered, FuturesUnordered};
 use futures_util::{Stream, StreamExt};
 use haft_contract::{ToolCall, ToolResult};
@@ -23,15 +25,15 @@ impl Engine {
     }
 
     /// As [`Engine::run_all_until`], for calls that are still arriving: each begins as soon as it is there, and each result
-    /// is reported as soon as there is one.
+    /// is reported as soon as there is one. `next` is polled for the next call, and gives nothing after the last.
     pub async fn run_arriving(
         &self,
-        calls: impl Stream<Item = ToolCall>,
+        next: impl FnMut(&mut Context<'_>) -> Poll<Option<ToolCall>>,
         session: &Session,
         cancel: &CancellationToken,
         each: impl FnMut(&ToolResult),
     ) -> Vec<ToolResult> {
-        self.answer_all(calls, session, Some(cancel), each).await
+        self.answer_all(stream::poll_fn(next), session, Some(cancel), each).await
     }
 
     async fn answer_all(

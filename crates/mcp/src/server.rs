@@ -25,7 +25,6 @@ mod stdio;
 mod subscriptions;
 
 pub use backend::{ClientAgent, ClientPorts, ToolBackend};
-pub use handler::ToolServer;
 pub use http::{AccessToken, HttpListener, HttpReach, HttpTokenEntry, HttpTokenFile, ListenError, McpHttpOptions, TokenLife};
 pub use prompts::{PromptFault, PromptListing, PromptParameter, PromptSource, SkillPrompts};
 pub use resources::{ResourceFault, ResourceListing, ResourcePage, ResourceSource, ResourceTemplateListing, SessionResources};

@@ -122,6 +122,9 @@ impl PluginFiles {
 
     /// Whether the parts of the command that lie in the folder are there, and the program is executable.
     fn check_command(&self, manifest: &PluginManifest) -> Result<(), PluginFault> {
+        if let Some(component) = manifest.component.as_deref().filter(|component| !self.files.contains_key(*component)) {
+            return Err(PluginFault::new(format!("'component' names '{}', which is not in the folder", display::escape_line(component))));
+        }
         for (index, word) in manifest.words("").iter().enumerate() {
             let Some(path) = word.strip_prefix('/').filter(|_| manifest.command[index] != *word) else {
                 if index == 0 && word.contains('/') {
@@ -140,6 +143,12 @@ impl PluginFiles {
             }
         }
         Ok(())
+    }
+
+    /// The content of a file.
+    #[cfg(feature = "wasm")]
+    pub(crate) fn take(mut self, path: &str) -> Option<Vec<u8>> {
+        self.files.remove(path).map(|file| file.content)
     }
 
     /// SHA-256 of all files with their paths and whether they are executable, as hex.

@@ -17,6 +17,8 @@ pub struct InstalledPlugin {
     /// Its manifest, or why it does not run.
     pub state: Result<PluginManifest, PluginFault>,
     program: Option<Arc<PluginProgram>>,
+    #[cfg(feature = "wasm")]
+    code: Arc<crate::component::ComponentCode>,
 }
 
 impl PluginStore {
@@ -36,8 +38,15 @@ impl PluginStore {
             }
             files.manifest()
         });
+        let manifest = manifest.and_then(supported);
         let program = manifest.as_ref().ok().map(|manifest| Arc::new(PluginProgram::new(manifest, content, &record)));
-        InstalledPlugin { record, state: manifest, program }
+        InstalledPlugin {
+            record,
+            state: manifest,
+            program,
+            #[cfg(feature = "wasm")]
+            code: Arc::default(),
+        }
     }
 }
 
@@ -48,6 +57,15 @@ fn unchanged(folder: &Path, record: &PluginRecord) -> Result<PluginFiles, Plugin
         return Ok(files);
     }
     Err(PluginFault::new(format!("'{}' has changed since you looked at it", haft_text::display::escape_line(&folder.to_string_lossy()))))
+}
+
+/// Refuses what this build cannot run.
+fn supported(manifest: PluginManifest) -> Result<PluginManifest, PluginFault> {
+    if manifest.component.is_some() && cfg!(not(feature = "wasm")) {
+        let how = "build haft with `cargo install --path crates/cli --features wasm`";
+        return Err(PluginFault::new(format!("'component' needs the feature 'wasm', which this haft was built without: {how}")));
+    }
+    Ok(manifest)
 }
 
 /// What brings a plugin back.
@@ -64,19 +82,22 @@ pub(crate) fn advice(record: &PluginRecord) -> String {
 impl InstalledPlugin {
     /// A folder as if it were installed, to try whether its tools fit among others.
     pub fn tried(files: &PluginFiles, folder: &Path) -> Result<Self, PluginFault> {
-        let manifest = files.manifest()?;
+        let manifest = supported(files.manifest()?)?;
         let record = PluginRecord::new(files, &manifest, folder, PluginOrigin::User);
         let program = Some(Arc::new(PluginProgram::new(&manifest, folder.to_owned(), &record)));
-        Ok(Self { record, state: Ok(manifest), program })
+        Ok(Self {
+            record,
+            state: Ok(manifest),
+            program,
+            #[cfg(feature = "wasm")]
+            code: Arc::default(),
+        })
     }
 
     /// Its tools. Those of a withheld plugin keep their names, so that lists and rules on them hold, and say why they do not run.
     pub fn tools(&self) -> Vec<Arc<dyn DynTool>> {
         match (&self.state, &self.program) {
-            (Ok(manifest), Some(program)) => {
-                let tool = |spec: &crate::PluginToolSpec| Arc::new(PluginTool::new(Arc::clone(program), spec.clone())) as Arc<dyn DynTool>;
-                manifest.tools.iter().map(tool).collect()
-            }
+            (Ok(manifest), Some(program)) => manifest.tools.iter().map(|spec| self.tool(manifest, program, spec)).collect(),
             (Ok(_), None) => Vec::new(),
             (Err(fault), _) => {
                 let why = format!("The plugin '{}' does not run: {fault}. {}", self.record.name, advice(&self.record));
@@ -84,6 +105,15 @@ impl InstalledPlugin {
                 self.record.tools.iter().map(tool).collect()
             }
         }
+    }
+
+    fn tool(&self, manifest: &PluginManifest, program: &Arc<PluginProgram>, spec: &crate::PluginToolSpec) -> Arc<dyn DynTool> {
+        #[cfg(feature = "wasm")]
+        if manifest.component.is_some() {
+            return Arc::new(crate::component::ComponentTool::new(Arc::clone(program), Arc::clone(&self.code), spec.clone()));
+        }
+        let _ = (self, manifest);
+        Arc::new(PluginTool::new(Arc::clone(program), spec.clone()))
     }
 
     /// What to tell the user of a plugin that does not run.

@@ -3,11 +3,13 @@
 //!
 //! The command runs in the sandbox of commands, from a copy of the folder that the user has looked at: what a manifest declares is
 //! checked by the policy like the effects of any other tool, and a folder that changed afterwards does not run. Nothing is loaded
-//! into this process.
+//! into this process, but for WASM components (feature `wasm`), which reach what the plan of their call permits and nothing else.
 #![warn(missing_docs)]
 
 mod capture;
 mod changes;
+#[cfg(feature = "wasm")]
+mod component;
 mod fault;
 mod files;
 mod installed;

@@ -20,8 +20,10 @@ const LONGEST_TIMEOUT: u64 = 1_800;
 /// Stands for the folder of the plugin in its command.
 pub(crate) const FOLDER: &str = "{plugin}";
 
-const KEYS: &[&str] = &["name", "version", "description", "command", "tools"];
-const TOOL_KEYS: &[&str] = &["name", "description", "parameters", "effects", "hosts", "timeout", "optional"];
+const KEYS: &[&str] = &["name", "version", "description", "command", "component", "tools"];
+const TOOL_KEYS: &[&str] = &["name", "description", "parameters", "effects", "reads", "writes", "urls", "hosts", "timeout", "optional"];
+/// What the calls of a component may reach: names of parameters.
+const COMPONENT_KEYS: [&str; 3] = ["reads", "writes", "urls"];
 
 haft_contract::named_enum! {
     /// What the calls of a tool may do, as its manifest declares.
@@ -54,8 +56,10 @@ pub struct PluginManifest {
     pub version: String,
     /// What it is for.
     pub description: String,
-    /// The program and its arguments.
+    /// The program and its arguments; empty if it is a component.
     pub command: Vec<String>,
+    /// The file of its WASM component, in its folder.
+    pub component: Option<String>,
     /// The tools.
     pub tools: Vec<PluginToolSpec>,
 }
@@ -71,6 +75,12 @@ pub struct PluginToolSpec {
     pub parameters: Value,
     /// What its calls may do.
     pub effects: DeclaredEffects,
+    /// Parameters of a component's tool that name files to read.
+    pub reads: Vec<String>,
+    /// Parameters of a component's tool that name files to write.
+    pub writes: Vec<String>,
+    /// Parameters of a component's tool that are addresses to fetch.
+    pub urls: Vec<String>,
     /// Hosts that it connects to.
     pub hosts: Vec<String>,
     /// How long a call may take.
@@ -92,12 +102,18 @@ impl PluginManifest {
         if !is_plugin_name(&name) {
             return Err(keys.fault("name", "must be lower-case letters, digits and single hyphens, such as 'word-count'"));
         }
+        let component = keys.get("component").map(|_| keys.text("component")).transpose()?;
         let command = keys.texts("command")?;
-        if command.is_empty() {
-            return Err(keys.fault("command", format!("is missing: a list such as [\"python3\", \"{FOLDER}/main.py\"]")));
+        match &component {
+            Some(_) if !command.is_empty() => return Err(keys.fault("component", "stands beside 'command': a plugin has one of them")),
+            None if command.is_empty() => {
+                return Err(keys.fault("command", format!("is missing: a list such as [\"python3\", \"{FOLDER}/main.py\"]")));
+            }
+            _ => {}
         }
         let (version, description) = (keys.text("version")?, keys.description("description", LONGEST_DESCRIPTION)?);
-        Ok(Self { name, version, description, command, tools: tools(&keys)? })
+        let tools = tools(&keys, component.is_some())?;
+        Ok(Self { name, version, description, command, component, tools })
     }
 
     /// The command with the folder of the plugin in place: a program with a path lies in it.
@@ -111,10 +127,11 @@ impl PluginManifest {
     }
 }
 
-fn tools(keys: &ManifestTable<'_>) -> Result<Vec<PluginToolSpec>, PluginFault> {
+fn tools(keys: &ManifestTable<'_>, of_component: bool) -> Result<Vec<PluginToolSpec>, PluginFault> {
     let entries = keys.get("tools").and_then(toml::Value::as_array).filter(|entries| !entries.is_empty() && entries.len() <= MOST_TOOLS);
     let entries = entries.ok_or_else(|| keys.fault("tools", format!("must be 1 to {MOST_TOOLS} tables: [[tools]]")))?;
-    let tools: Vec<PluginToolSpec> = entries.iter().enumerate().map(|(index, entry)| tool(keys, index, entry)).collect::<Result<_, _>>()?;
+    let tools: Vec<PluginToolSpec> =
+        entries.iter().enumerate().map(|(index, entry)| tool(keys, index, entry, of_component)).collect::<Result<_, _>>()?;
     for (index, tool) in tools.iter().enumerate() {
         if tools[..index].iter().any(|other| other.name == tool.name) {
             return Err(keys.fault("tools", format!("has two tools named '{}'", tool.name)));
@@ -123,7 +140,7 @@ fn tools(keys: &ManifestTable<'_>) -> Result<Vec<PluginToolSpec>, PluginFault> {
     Ok(tools)
 }
 
-fn tool(keys: &ManifestTable<'_>, index: usize, entry: &toml::Value) -> Result<PluginToolSpec, PluginFault> {
+fn tool(keys: &ManifestTable<'_>, index: usize, entry: &toml::Value, of_component: bool) -> Result<PluginToolSpec, PluginFault> {
     let table = entry.as_table().ok_or_else(|| keys.fault("tools", "must be tables: [[tools]]"))?;
     let named = table.get("name").and_then(toml::Value::as_str).filter(|name| is_tool_name(name));
     let at = named.map_or_else(|| format!("tool {}", index + 1), |name| format!("tool '{name}'"));
@@ -132,15 +149,37 @@ fn tool(keys: &ManifestTable<'_>, index: usize, entry: &toml::Value) -> Result<P
     if !is_tool_name(&name) {
         return Err(keys.fault("name", "must be a-z, digits and '_', start with a-z, and have at most 64 characters"));
     }
+    check_keys(&keys, of_component)?;
     let effects = match keys.get("effects").map(|value| value.as_str().unwrap_or_default().parse::<DeclaredEffects>()) {
         None => DeclaredEffects::default(),
         Some(parsed) => parsed.map_err(|problem| keys.fault("effects", format!("is not known: {problem}")))?,
     };
     let description = keys.description("description", LONGEST_DESCRIPTION)?;
     let parameters = parameters(&keys, &name, &description)?;
+    let [reads, writes, urls] = COMPONENT_KEYS.map(|key| keys.texts(key));
+    let (reads, writes, urls) = (reads?, writes?, urls?);
+    for (key, names) in COMPONENT_KEYS.iter().zip([&reads, &writes, &urls]) {
+        if let Some(unknown) = names.iter().find(|name| parameters["properties"].get(name.as_str()).is_none()) {
+            return Err(keys.fault(key, format!("names '{unknown}', which is no parameter")));
+        }
+    }
+    // Of a component, what it names is what it does.
+    let effects = if of_component && writes.is_empty() { DeclaredEffects::ReadOnly } else { effects };
     let (hosts, optional) = (keys.texts("hosts")?, keys.flag("optional")?);
     let timeout = keys.seconds("timeout", TIMEOUT, LONGEST_TIMEOUT)?;
-    Ok(PluginToolSpec { name, description, parameters, effects, hosts, timeout, optional })
+    Ok(PluginToolSpec { name, description, parameters, effects, reads, writes, urls, hosts, timeout, optional })
+}
+
+/// A command is held by its sandbox, a component by its plan: each says what it does in its own keys.
+fn check_keys(keys: &ManifestTable<'_>, of_component: bool) -> Result<(), PluginFault> {
+    if of_component {
+        let help = "is for commands: 'reads', 'writes' and 'urls' name the parameters that say what a component does";
+        return keys.get("effects").map_or(Ok(()), |_| Err(keys.fault("effects", help)));
+    }
+    match COMPONENT_KEYS.iter().find(|key| keys.get(key).is_some()) {
+        Some(key) => Err(keys.fault(key, "is for components: 'effects' says what a command may do")),
+        None => Ok(()),
+    }
 }
 
 /// The parameters as JSON Schema that every provider takes.

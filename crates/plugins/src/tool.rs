@@ -28,6 +28,8 @@ pub(crate) struct PluginProgram {
     words: Vec<String>,
     fingerprint: String,
     advice: String,
+    #[cfg(feature = "wasm")]
+    component: Option<String>,
 }
 
 impl PluginProgram {
@@ -39,17 +41,40 @@ impl PluginProgram {
             folder,
             fingerprint: record.fingerprint.clone(),
             advice: advice(record),
+            #[cfg(feature = "wasm")]
+            component: manifest.component.clone(),
         }
     }
 
     /// Refuses a copy that is not what the user has looked at. No tool can write there; a process of the user could.
-    fn check(&self) -> Result<(), ToolError> {
-        let files = PluginFiles::read(&self.folder).ok();
-        if files.is_some_and(|files| files.fingerprint() == self.fingerprint) {
-            return Ok(());
+    pub(crate) fn check(&self) -> Result<(), ToolError> {
+        self.files().map(drop)
+    }
+
+    /// The files of the copy, if they are what the user has looked at.
+    fn files(&self) -> Result<PluginFiles, ToolError> {
+        if let Some(files) = PluginFiles::read(&self.folder).ok().filter(|files| files.fingerprint() == self.fingerprint) {
+            return Ok(files);
         }
         let what = format!("The plugin '{}' was not run: its files have changed since the user looked at them. {}", self.name, self.advice);
         Err(ToolError::denied(what))
+    }
+
+    /// The bytes of its component, as the user has looked at them.
+    #[cfg(feature = "wasm")]
+    pub(crate) fn component(&self) -> Result<Vec<u8>, ToolError> {
+        let component = self.component.as_deref().and_then(|path| self.files().map(|files| files.take(path)).transpose());
+        component.unwrap_or_else(|| Err(ToolError::execution(format!("The plugin '{}' has no component.", self.name))))
+    }
+
+    #[cfg(feature = "wasm")]
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    #[cfg(feature = "wasm")]
+    pub(crate) fn version(&self) -> &str {
+        &self.version
     }
 }
 

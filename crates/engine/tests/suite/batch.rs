@@ -201,8 +201,7 @@ async fn a_call_begins_while_others_are_still_arriving() {
         }
     });
     let harness = setup().tool(tool).build();
-    let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
-    let calls = futures_util::stream::unfold(receiver, |mut receiver| async move { receiver.recv().await.map(|call| (call, receiver)) });
+    let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
     let never = tokio_util::sync::CancellationToken::new();
     let feeding = async {
         sender.send(ToolCall::new("1", "tell", json!({}))).unwrap();
@@ -212,7 +211,7 @@ async fn a_call_begins_while_others_are_still_arriving() {
     };
     let mut seen = Vec::new();
     let each = |result: &haft_contract::ToolResult| seen.push(result.call_id.clone());
-    let (results, ()) = tokio::join!(harness.engine.run_arriving(calls, &harness.session, &never, each), feeding);
+    let (results, ()) = tokio::join!(harness.engine.run_arriving(|cx| receiver.poll_recv(cx), &harness.session, &never, each), feeding);
     assert_eq!(
         results.iter().map(|result| (result.call_id.as_str(), result.is_success())).collect::<Vec<_>>(),
         [("1", true), ("2", false)]

@@ -27,7 +27,7 @@ const INSTRUCTIONS: &str = "The tools of Haft. Every call passes the policy of i
 
 /// Answers one client, or requests that stand alone. Cheap to clone.
 #[derive(Clone)]
-pub struct ToolServer {
+pub(super) struct ToolServer {
     shared: Arc<SharedParts>,
     own: Arc<OnceLock<Arc<ClientSession>>>,
 }
@@ -52,7 +52,7 @@ struct ToolListing {
 
 impl ToolServer {
     /// A server of these tools. Cancelling the token ends every call.
-    pub fn new(backend: Arc<dyn ToolBackend>, closing: CancellationToken) -> Self {
+    pub(super) fn new(backend: Arc<dyn ToolBackend>, closing: CancellationToken) -> Self {
         let shared = SharedParts { backend, closing, stateless: OnceLock::new(), listing: Mutex::default() };
         Self { shared: Arc::new(shared), own: Arc::default() }
     }

@@ -2,10 +2,15 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Breaks prose into lines of at most this width; a longer word gets its own line.
+/// Breaks prose into lines of at most this width; a longer word gets its own line. A line that fits keeps its blanks: what stands below
+/// each other in a message stays there.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for paragraph in text.lines() {
+        if paragraph.width() <= columns {
+            lines.push(paragraph.trim_end().to_owned());
+            continue;
+        }
         let mut line = String::new();
         for word in paragraph.split_whitespace() {
             if !line.is_empty() && line.width() + 1 + word.width() > columns {
@@ -52,6 +57,7 @@ mod tests {
     fn wrap_breaks_between_words() {
         assert_eq!(wrap("one two three\nfour incomprehensibly", 9), ["one two", "three", "four", "incomprehensibly"]);
         assert_eq!(wrap("", 9), Vec::<String>::new());
+        assert_eq!(wrap("is:   a b\nwant: a c\n  far too long ", 9), ["is:   a b", "want: a c", "far too", "long"]);
     }
 
     #[test]
