@@ -21,7 +21,9 @@ fn link_statically(binary: &str) {
     if let Some(folder) = write_scripts() {
         let arguments = [format!("-L{}", folder.display()), "-static-pie".to_owned()];
         if links_and_runs(&folder, &arguments) {
-            arguments.iter().for_each(|argument| println!("cargo:rustc-link-arg-bin={binary}={argument}"));
+            for argument in &arguments {
+                println!("cargo:rustc-link-arg-bin={binary}={argument}");
+            }
         }
     }
 }

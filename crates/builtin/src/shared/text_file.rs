@@ -9,6 +9,8 @@ use super::pager::{TextPage, TextPager, TextWindow, newlines};
 
 /// How much is read at once, and how much of a file decides what it is.
 pub(crate) const CHUNK: usize = 256 * 1024;
+/// How much is decoded at once: most pages are shorter than what is read.
+const DECODED: usize = 32 * 1024;
 
 /// A text file, read by pages.
 pub(crate) struct TextFile<'a> {
@@ -93,7 +95,11 @@ impl<'a> TextFile<'a> {
     pub(crate) async fn page(&mut self, window: TextWindow) -> Result<TextPage, ToolError> {
         let mut pager = self.pager_at(window).await?;
         while !pager.is_full() {
-            let chunk = self.chunks.next().await?;
+            let mut chunk = self.chunks.next().await?;
+            if chunk.len() > DECODED {
+                let rest = chunk.split_off(DECODED);
+                self.chunks.put_back(rest, 0);
+            }
             pager.feed(&self.decode(&chunk));
             if self.chunks.ended() {
                 break;
@@ -220,8 +226,7 @@ impl FileChunks<'_> {
             let remaining = lines - passed;
             let found = newlines(&chunk);
             if found >= remaining {
-                let end =
-                    chunk.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(remaining - 1).map_or(chunk.len(), |(at, _)| at + 1);
+                let end = memchr::memchr_iter(b'\n', &chunk).nth(remaining - 1).map_or(chunk.len(), |at| at + 1);
                 self.put_back(chunk, end);
                 return Ok((lines, false));
             }

@@ -109,13 +109,16 @@ fn read(file: &File, offset: u64, length: usize) -> Result<Vec<u8>, Errno> {
     let mut bytes = Vec::new();
     while bytes.len() < length {
         let start = bytes.len();
-        bytes.resize(start + (length - start).min(PIECE), 0);
-        let count = read_once(file, &mut bytes[start..], offset.saturating_add(start as u64))?;
-        bytes.truncate(start + count);
-        if count == 0 {
-            break;
+        // Not filled with zeros first: that takes a third of the time of reading.
+        bytes.reserve_exact((length - start).min(PIECE));
+        let position = offset.saturating_add(start as u64);
+        match rustix::io::pread(file, rustix::buffer::spare_capacity(&mut bytes), position) {
+            Ok(0) => break,
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
         }
     }
+    bytes.truncate(length);
     Ok(bytes)
 }
 

@@ -205,7 +205,10 @@ impl Read for FilePart {
                 self.passed.lines.fetch_add(memchr::memchr_iter(b'\n', &buffer[own.clone()]).count() as u64, Ordering::Relaxed);
             }
             let count = own.len();
-            buffer.copy_within(own, 0);
+            // Only the first bytes of a part belong to the one before.
+            if own.start > 0 {
+                buffer.copy_within(own, 0);
+            }
             return Ok(count);
         }
         Ok(0)
