@@ -135,6 +135,8 @@ class Shell extends HTMLElement {
       fill(this.main, this.offline, root);
       this.place = module.mount(root, to);
     } catch (error) {
+      // A server of another version has other files.
+      if (error instanceof TypeError && store.connection === 'live') error.help ??= 'Reload the page: the server may have been updated.';
       report(error);
     }
     return undefined;
