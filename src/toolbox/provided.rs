@@ -26,6 +26,7 @@ impl Provided<'_> {
             "message" => services.channels.is_some(),
             "image" => services.vision.is_some(),
             "tts" => services.speech.is_some(),
+            "canvas" => services.canvas.is_some(),
             "nodes" => services.nodes.is_some(),
             "memory_search" | "memory_get" => services.memory.is_some(),
             "agent" | "sessions_spawn" | "subagents" | "agents_list" => services.sub_agents.is_some(),

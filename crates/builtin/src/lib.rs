@@ -36,11 +36,17 @@ pub fn tts_for(fault: Option<String>) -> std::sync::Arc<dyn haft_contract::DynTo
     std::sync::Arc::new(haft_contract::Erased::new(media::tts::Tts::with(fault)))
 }
 
+/// The tool `canvas`, for conversations that have a page.
+pub fn canvas_on_a_page() -> std::sync::Arc<dyn haft_contract::DynTool> {
+    std::sync::Arc::new(haft_contract::Erased::new(ui::canvas::Canvas::on_a_page()))
+}
+
 /// The tools whose definition depends on what these services can do.
 pub fn for_services(services: &haft_contract::ports::Services) -> Vec<std::sync::Arc<dyn haft_contract::DynTool>> {
     let image = services.vision.as_ref().map(|vision| image_for(vision.models().into_iter().map(|model| model.name).collect(), None, None));
     let tts = services.speech.as_ref().map(|_| tts_for(None));
-    image.into_iter().chain(tts).collect()
+    let canvas = services.canvas.as_ref().map(|_| canvas_on_a_page());
+    image.into_iter().chain(tts).chain(canvas).collect()
 }
 
 tools! {
@@ -95,6 +101,9 @@ tools! {
     media {
         image => Image::new,
         tts => Tts::new,
+    }
+    ui {
+        canvas => Canvas::new,
     }
     planning {
         tool_search => ToolSearch,

@@ -54,7 +54,7 @@ use haft_config::Loaded;
 use haft_contract::ports::Services;
 use haft_contract::{Plan, ToolSource};
 use haft_engine::{CallLimits, Engine, EngineBuilder, Event, EventSink, Registry, Session, SessionBuilder};
-use haft_gateway::PageApprovals;
+use haft_gateway::{PageApprovals, PageCanvas};
 use haft_host::LocalHost;
 use haft_mcp::client::McpServers;
 use haft_memory::MemoryService;
@@ -206,6 +206,8 @@ pub(crate) struct ServedParts {
     pub(crate) store: Arc<SqliteCallLog>,
     pub(crate) nodes: Option<NodeHub>,
     pub(crate) channels: ServedChannels,
+    /// What agents show on its page.
+    pub(crate) canvas: PageCanvas,
     /// What tools can ask of the server.
     pub(crate) control: Arc<ServerControl>,
 }
@@ -263,6 +265,7 @@ impl Wire {
         self.served = Some(parts.clone());
         // Made before for the tools: now they share the store of the server.
         self.channels = OnceLock::new();
+        self.offer_canvas();
         self
     }
 

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::automation_use::{AutomationUse, GatewayUse};
 use crate::browser_use::BrowserUse;
+use crate::canvas_use::CanvasUse;
 use crate::capability::{Clocks, Files, Http, Notices, Processes, Spills};
 use crate::channel_use::ChannelUse;
 use crate::commit::no_change_sets;
@@ -316,6 +317,10 @@ impl ToolContext {
     /// Models that look and voices that speak, as planned.
     pub fn media(&self) -> MediaUse<'_> {
         MediaUse { cx: self }
+    }
+    /// The canvas of the session, as planned.
+    pub fn canvas(&self) -> CanvasUse<'_> {
+        CanvasUse { cx: self }
     }
     /// The server of the conversation, as planned.
     pub fn gateway(&self) -> GatewayUse<'_> {

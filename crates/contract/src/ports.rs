@@ -6,6 +6,7 @@
 mod approval;
 mod automation;
 mod browser;
+mod canvas;
 mod channels;
 mod clock;
 mod files;
@@ -44,6 +45,7 @@ pub use browser::{
     BrowserAction, BrowserControl, BrowserReply, BrowserRequest, FieldValue, LoadState, MouseButton, PageAct, PageFile, PictureOptions,
     PictureType, SnapshotFormat, SnapshotOptions, WaitCondition,
 };
+pub use canvas::{CanvasCommand, CanvasDocument, CanvasPages};
 pub use channels::{
     ChannelAction, ChannelCommand, ChannelEntry, ChannelFile, ChannelKind, ChannelOffer, ChannelReceipt, MessageChannels, SendOutcome,
 };

@@ -9,6 +9,7 @@ export const openHelp = call('./elements/help.js', 'openHelp');
 export const openPalette = call('./elements/palette.js', 'openPalette');
 export const openUndo = call('./elements/undo.js', 'openUndo');
 export const welcome = call('./elements/welcome.js', 'welcome');
+export const canvasPanel = call('./elements/canvas.js', 'canvasPanel');
 export const chatPanel = call('./elements/chat-panel.js', 'chatPanel');
 export const openOutput = call('./elements/full-output.js', 'openOutput');
 export const accessMenu = call('./elements/access.js', 'accessMenu');

@@ -159,6 +159,8 @@ class Store {
         return this.#asked(data.approval);
       case 'approval_closed':
         return this.#answered(data);
+      case 'canvas':
+        return this.tell('canvas', data);
       case 'todos':
         return this.#todos(data);
       case 'usage':

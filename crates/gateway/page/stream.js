@@ -15,6 +15,7 @@ const EVENTS = [
   'approval_closed',
   'todos',
   'usage',
+  'canvas',
   'changed',
 ];
 const SILENCE = 40_000;

@@ -10,6 +10,7 @@ use crate::answers::{AnswerCache, AnswerStamp};
 use crate::approvals::PageApprovals;
 use crate::auth::GuardState;
 use crate::backend::GatewayBackend;
+use crate::canvas::PageCanvas;
 use crate::invocations::Invocations;
 use crate::sessions::SessionHost;
 
@@ -19,6 +20,8 @@ pub(crate) struct App {
     pub(crate) backend: Arc<dyn GatewayBackend>,
     pub(crate) guard: Arc<GuardState>,
     pub(crate) approvals: PageApprovals,
+    /// What agents show on the page.
+    pub(crate) canvas: PageCanvas,
     pub(crate) sessions: Arc<SessionHost>,
     pub(crate) invocations: Arc<Invocations>,
     pub(crate) answers: Arc<AnswerCache>,

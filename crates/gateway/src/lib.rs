@@ -13,6 +13,7 @@ mod auth;
 mod backend;
 mod body;
 mod calls;
+mod canvas;
 mod connections;
 mod error;
 mod hub;
@@ -31,6 +32,7 @@ pub use self::backend::{
     AgentChange, BackendVersions, ChangeDecision, ChangeRequest, GatewayBackend, HookDelivery, KeyEdit, LaterChanges, MemoryRequest,
     QuarantineRequest, Saving, ServerRequest, ToolRequest, UndoRequest,
 };
+pub use self::canvas::PageCanvas;
 pub use self::served_sessions::ServedSessions;
 pub use self::server::{Gateway, GatewayError, GatewayOptions};
 pub use self::tls::TlsFiles;

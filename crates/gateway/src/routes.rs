@@ -4,6 +4,7 @@ mod access;
 mod agents;
 mod approvals;
 mod automation;
+mod canvas;
 mod changes;
 mod connections;
 mod events;
@@ -44,6 +45,7 @@ pub(crate) fn router(app: App) -> Router {
         .route("/approvals/{id}", post(approvals::answer))
         .fallback(|| async { ApiError::not_found("There is no such path.").help("docs/GATEWAY.md and /api/openapi.json list the paths.") });
     let own = Router::new().route(haft_nodes::NODE_PATH, get(nodes::connect)).route("/hooks/{channel}", post(hooks::receive));
+    let own = own.route("/canvas/{key}", get(canvas::frame));
     Router::new().nest("/api", api).merge(own).fallback(assets::file).layer(from_fn_with_state(guard, check)).with_state(app)
 }
 
@@ -65,6 +67,9 @@ fn of_sessions() -> Router<App> {
         .route("/sessions/{id}/messages/last", delete(sessions::take_back))
         .route("/sessions/{id}/cancel", post(sessions::cancel))
         .route("/sessions/{id}/fork", post(sessions::fork))
+        .route("/sessions/{id}/canvas", get(canvas::one))
+        .route("/sessions/{id}/canvas/actions", post(canvas::act))
+        .route("/canvas/answers/{request}", post(canvas::answer))
         .route("/sessions/{id}/todos", get(sessions::todos))
         .route("/sessions/{id}/agents", get(sessions::sub_agents))
         .route("/sessions/{id}/files", get(history::files))
@@ -130,6 +135,8 @@ pub(crate) fn bodies(generator: &mut schemars::SchemaGenerator) {
     add::<agents::AgentRequest>(generator);
     add::<approvals::AnswerRequest>(generator);
     add::<automation::JobRequest>(generator);
+    add::<canvas::CanvasAnswer>(generator);
+    add::<canvas::CanvasEvent>(generator);
     add::<changes::DecideRequest>(generator);
     add::<connections::ApproveRequest>(generator);
     add::<history::UndoBody>(generator);

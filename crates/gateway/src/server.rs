@@ -18,6 +18,7 @@ use crate::app::App;
 use crate::approvals::PageApprovals;
 use crate::auth::{FailureLimit, GuardState, Lifetime, NewToken, Scope, Scopes, TokenBook, TokenFile};
 use crate::backend::GatewayBackend;
+use crate::canvas::PageCanvas;
 use crate::connections::{PageRequests, limits};
 use crate::error::ApiError;
 use crate::routes::router;
@@ -77,12 +78,14 @@ pub struct GatewayOptions {
     pub tls: Option<TlsFiles>,
     /// The paired machines, which connect to the same address.
     pub nodes: Option<NodeHub>,
+    /// What agents show on the page; without it nothing is shown.
+    pub canvas: Option<PageCanvas>,
 }
 
 impl GatewayOptions {
     /// Listens on this address, for this machine alone.
     pub fn new(address: SocketAddr) -> Self {
-        Self { address, host_names: Vec::new(), token_file: None, tls: None, nodes: None }
+        Self { address, host_names: Vec::new(), token_file: None, tls: None, nodes: None, canvas: None }
     }
 }
 
@@ -117,7 +120,8 @@ impl Gateway {
         let sessions = SessionHost::new(Arc::clone(&backend), approvals.clone(), stop.clone());
         let link = format!("{url}/#token={link}");
         let (guard, invocations, answers, nodes) = (Arc::new(guard), Arc::default(), Arc::default(), options.nodes);
-        let app = App { backend, guard, approvals, sessions, invocations, answers, nodes, url, stop };
+        let canvas = options.canvas.unwrap_or_else(|| PageCanvas::new(&approvals));
+        let app = App { backend, guard, approvals, canvas, sessions, invocations, answers, nodes, url, stop };
         Ok(Self { listener, tls, app, link, program_token: program.secret, notice })
     }
 

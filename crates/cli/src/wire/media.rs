@@ -29,6 +29,11 @@ impl Wire {
         self.registry.replace(tool, ToolSource::BuiltIn).map(drop).map_err(|error| Failure::failed("execution_error", error.to_string()))
     }
 
+    /// Offers the tool `canvas`: this server has a page. It was absent before, so nothing is lost if it stays so.
+    pub(super) fn offer_canvas(&self) {
+        self.replace_tool(haft_builtin::canvas_on_a_page()).ok();
+    }
+
     /// What speaks, if anything does.
     pub(super) fn speech(&self) -> Option<Arc<dyn SpeechServices>> {
         ConfiguredSpeech::new(&self.settings).map(|speech| Arc::new(speech) as _)

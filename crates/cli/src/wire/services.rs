@@ -35,6 +35,7 @@ impl Wire {
         });
         services.vision = self.vision(Arc::new(NullMeter));
         services.speech = self.speech();
+        services.canvas = self.served.as_ref().map(|served| Arc::new(served.canvas.clone()) as _);
         services.skills = Some(Arc::new(SkillService::new(Arc::clone(&self.prompts))));
         services
     }

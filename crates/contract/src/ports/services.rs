@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    Automation, GatewayControl, MemoryIndex, MessageChannels, NodeDirectory, OutputSink, SessionDirectory, SettingsAccess, SkillLibrary,
-    SmallModel, SpeechServices, SubAgents, TodoStore, ToolIndex, UserMessages, UserQuestions, VisionModels, WakeSource,
+    Automation, CanvasPages, GatewayControl, MemoryIndex, MessageChannels, NodeDirectory, OutputSink, SessionDirectory, SettingsAccess,
+    SkillLibrary, SmallModel, SpeechServices, SubAgents, TodoStore, ToolIndex, UserMessages, UserQuestions, VisionModels, WakeSource,
 };
 
 /// What a conversation offers to its tools beyond the machine: its sub-agents, its plans, its skills. A service is absent where nobody
@@ -48,6 +48,8 @@ pub struct Services {
     pub vision: Option<Arc<dyn VisionModels>>,
     /// Voices that speak.
     pub speech: Option<Arc<dyn SpeechServices>>,
+    /// The pages of the user.
+    pub canvas: Option<Arc<dyn CanvasPages>>,
 }
 
 impl Services {
@@ -72,6 +74,7 @@ impl Services {
             gateway: None,
             vision: None,
             speech: None,
+            canvas: None,
         }
     }
 }

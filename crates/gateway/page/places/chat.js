@@ -3,7 +3,7 @@
 import { api } from '../api.js';
 import { fill, h } from '../dom.js';
 import { announce, report } from '../notices.js';
-import { chatPanel, modelMenu, welcome } from '../on-demand.js';
+import { canvasPanel, chatPanel, modelMenu, welcome } from '../on-demand.js';
 import { go, href } from '../router.js';
 import { store } from '../store.js';
 import { isApprovalOpen, openApproval } from '../elements/approval.js';
@@ -51,6 +51,7 @@ class ChatPlace {
       store.on('approvals', (change) => this.#approvalsChanged(change)),
       store.on('approval-dialog-closed', () => setTimeout(() => this.#askNext(), 300)),
       store.on('reset', () => this.id && this.#load()),
+      store.on('canvas', (event) => event.session === this.id && this.#canvas((canvas) => canvas.receive(event))),
     );
   }
 
@@ -114,7 +115,22 @@ class ChatPlace {
     this.list.scrollToEnd();
     this.#jump();
     this.#askNext();
+    this.#showCanvas();
     if (matchMedia('(pointer: fine)').matches) this.composer.focusText();
+  }
+
+  /** What the agent showed before this page was opened. */
+  async #showCanvas() {
+    const state = await api.get(api.session(this.id, '/canvas')).catch(() => null);
+    if (state?.shown) this.#canvas((canvas) => canvas.show(state));
+  }
+
+  async #canvas(use) {
+    this.canvas ??= canvasPanel(this.id);
+    const canvas = await this.canvas;
+    if (this.isGone) return;
+    if (!canvas.element.isConnected) this.main.prepend(canvas.element);
+    use(canvas);
   }
 
   #showMissing(error) {
@@ -257,6 +273,7 @@ class ChatPlace {
 
   unmount() {
     this.isGone = true;
+    this.canvas?.then((canvas) => canvas.end());
     this.stopItems?.();
     this.subscriptions.forEach((stop) => stop());
   }

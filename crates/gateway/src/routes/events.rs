@@ -15,6 +15,7 @@ use serde_json::json;
 
 use crate::app::App;
 use crate::auth::{Scope, SignedIn};
+use crate::canvas::OpenPage;
 use crate::error::ApiError;
 use crate::hub::{EventStream, StreamPart, event};
 
@@ -39,7 +40,8 @@ pub(super) async fn stream(
     let after = header.map(|id| id.parse().unwrap_or(0)).or(query.after);
     let hello = event("hello", &json!({ "seq": app.approvals.hub.newest(), "version": env!("CARGO_PKG_VERSION") }));
     let events = app.approvals.hub.stream(after, query.session);
-    let reader = Some(StreamReader { events, app, token });
+    let page = app.canvas.opened();
+    let reader = Some(StreamReader { events, app, token, _page: page });
     let body = once(async { Ok::<_, Infallible>(hello) }).chain(unfold(reader, StreamReader::next));
     let headers = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
     Ok((headers, Body::from_stream(body)).into_response())
@@ -49,6 +51,7 @@ struct StreamReader {
     events: EventStream,
     app: App,
     token: SignedIn,
+    _page: OpenPage,
 }
 
 impl StreamReader {

@@ -102,3 +102,8 @@ fn browser_as_attacker_reads_and_changes_nothing() {
 fn page_is_small_fast_accessible_and_survives_a_restart() {
     run("page.test.mjs");
 }
+
+#[test]
+fn canvas_shows_what_agents_make_and_reaches_nothing() {
+    run("canvas.test.mjs");
+}

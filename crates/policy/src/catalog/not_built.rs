@@ -20,6 +20,5 @@ const CONNECT: Option<RuleTarget> = Some(RuleTarget::Connect);
 #[rustfmt::skip] // one tool a line
 pub static NOT_BUILT_YET: &[Meta] = &[
     tool("browser", Ui, &[], CONNECT),
-    tool("canvas", Ui, &[], None),
     for_owner(tool("whatsapp_login", Messaging, &[], None)),
 ];

@@ -1,0 +1,79 @@
+// The canvas: a frame without network and with an origin of its own, in which an agent shows something.
+
+import { api } from '../api.js';
+import { h } from '../dom.js';
+import { report } from '../notices.js';
+
+const PATIENCE = 4500;
+/** Between two actions that reach the session. */
+const PAUSE = 500;
+
+export function canvasPanel(sessionId) {
+  const title = h('small.grow');
+  const close = h('button.quiet', { 'aria-label': 'Hide the canvas', onclick: () => element.remove() }, '×');
+  const element = h('section.drawing', { 'aria-label': 'Canvas of the agent' }, h('div.row.spread', title, close));
+  let frame = null;
+  let key = '';
+  let ready = null;
+  let lastAction = 0;
+  const waiting = new Map();
+  addEventListener('message', heard);
+  return { element, receive, show, end: () => removeEventListener('message', heard) };
+
+  /** Shows the canvas as the server has it. */
+  function show({ shown, key: wanted, source, messages }) {
+    if (!shown) return element.remove();
+    title.textContent = source ? `Canvas: ${source}` : 'Canvas';
+    if (key === wanted && frame) return undefined;
+    key = wanted;
+    frame?.remove();
+    frame = h('iframe', { sandbox: 'allow-scripts', referrerpolicy: 'no-referrer', title: 'What the agent shows', src: `/canvas/${key}` });
+    ready = new Promise((resolve) => {
+      frame.whenReady = resolve;
+    });
+    element.append(frame);
+    if (messages?.length) ready.then(() => ask({ op: 'push', messages }));
+    return undefined;
+  }
+
+  /** A request of the tool; its answer goes back, and the first page that answers counts. */
+  async function receive(event) {
+    const { op, request } = event;
+    let answer = {};
+    if (op === 'show') show(event);
+    else if (op === 'hide') element.remove();
+    else answer = await ask(event);
+    if (answer) await api.post(`/api/canvas/answers/${encodeURIComponent(request)}`, { answer }).catch(() => {});
+  }
+
+  /** Asks the frame; nothing if it does not answer in time. */
+  async function ask(message) {
+    const late = new Promise((resolve) => setTimeout(resolve, PATIENCE, null));
+    if (!frame || (await Promise.race([ready.then(() => true), late])) === null) return null;
+    const number = message.request ?? `own-${Math.random()}`;
+    const answered = new Promise((resolve) => waiting.set(number, resolve));
+    frame.contentWindow.postMessage({ ...message, request: number }, '*');
+    const answer = await Promise.race([answered, late]);
+    waiting.delete(number);
+    return answer;
+  }
+
+  /** What the frame says counts for itself alone: its document may come from anywhere. */
+  function heard(event) {
+    if (!frame || event.source !== frame.contentWindow || event.data?.haft !== true) return;
+    const { kind, request, answer } = event.data;
+    if (kind === 'ready') frame.whenReady();
+    if (kind === 'answer' && answer !== null && typeof answer === 'object') waiting.get(request)?.(answer);
+    if (kind === 'action') act(event.data);
+  }
+
+  /** Only after a click or a key of the user, and not again and again: a script alone sends nothing. */
+  function act({ name, surface, component, context }) {
+    const isLater = performance.now() - lastAction > PAUSE;
+    if (!navigator.userActivation?.isActive || !isLater || typeof name !== 'string') return;
+    lastAction = performance.now();
+    const values = context !== null && typeof context === 'object' && !Array.isArray(context) ? context : {};
+    const event = { name, surface: String(surface ?? ''), component: String(component ?? ''), context: values };
+    api.post(api.session(sessionId, '/canvas/actions'), event).catch(report);
+  }
+}

@@ -1,0 +1,177 @@
+// The canvas: a model that is scripted here shows documents and interfaces, hostile ones too, and gets what the user does in them.
+
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { after, describe } from 'node:test';
+import { openWorld, send } from './open.mjs';
+import { otherSite } from './server.mjs';
+import { step } from './steps.mjs';
+
+const HOSTILE = '<img src=x onerror="top.hacked=1"><script>top.hacked=1</script>';
+/** Tries everything that a frame should not be able to do. */
+const ATTACK = `<!DOCTYPE html><h1>Attack</h1><script>
+window.tried = {};
+const attempt = async (name, run) => {
+  try { window.tried[name] = String(await run()); } catch (error) { window.tried[name] = 'refused'; }
+};
+window.done = (async () => {
+  window.tried.origin = self.origin;
+  await attempt('parent', () => parent.document.title);
+  await attempt('storage', () => localStorage.length);
+  await attempt('cookie', () => document.cookie);
+  await attempt('api', () => fetch('/api/me').then((answer) => answer.status));
+  await attempt('remote', () => fetch('SITE/fetch').then((answer) => answer.status));
+  await attempt('picture', () => new Promise((resolve, reject) => {
+    const image = new Image();
+    image.onload = () => resolve('loaded');
+    image.onerror = () => reject();
+    image.src = 'SITE/picture.png';
+  }));
+  await attempt('top', () => { top.location = 'SITE/top'; return 'went'; });
+  haft.action('forged', { by: 'a script' });
+  parent.postMessage({ haft: true, kind: 'action', name: 'forged-too', context: {} }, '*');
+  parent.postMessage({ haft: true, kind: 'answer', request: 1, answer: { value: 'forged' } }, '*');
+  const frame = document.createElement('iframe');
+  frame.src = 'SITE/frame';
+  document.body.append(frame);
+  return true;
+})();
+</script>`;
+
+/** A provider that answers with the next step of a script, and remembers what it was sent. */
+async function scriptedModel() {
+  const asked = [];
+  const steps = [];
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (bytes) => {
+      body += bytes;
+    });
+    request.on('end', () => {
+      asked.push(body);
+      const next = steps.shift() ?? 'Nothing more.';
+      const message =
+        typeof next === 'string'
+          ? { role: 'assistant', content: next }
+          : {
+              role: 'assistant',
+              content: null,
+              tool_calls: [{ id: `c${asked.length}`, type: 'function', function: { name: 'canvas', arguments: JSON.stringify(next) } }],
+            };
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ choices: [{ index: 0, message, finish_reason: typeof next === 'string' ? 'stop' : 'tool_calls' }] }));
+    });
+  });
+  await new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const close = () =>
+    new Promise((resolve) => {
+      server.close(resolve);
+      server.closeAllConnections();
+    });
+  return { asked, steps, url: `http://127.0.0.1:${server.address().port}/v1`, close };
+}
+
+describe('canvas', { timeout: 240_000 }, () => {
+  const seen = [];
+  let model;
+  const world = openWorld({
+    first: async (opened) => {
+      opened.site = await otherSite((request) => {
+        seen.push(request.url);
+        return { body: 'x' };
+      });
+      model = await scriptedModel();
+      const config = `model = "work/m"\n[providers.work]\nprotocol = "openai"\nbase_url = "${model.url}"\n`;
+      return { config, files: { 'attack.html': ATTACK.replaceAll('SITE', opened.site.url) } };
+    },
+  });
+  after(() => model?.close());
+
+  /** Lets the model do these calls after a message, and returns what it was sent after the last. */
+  async function turn(...calls) {
+    const before = model.asked.length;
+    model.steps.push(...calls, `Done ${before}.`);
+    await send(world.page, 'go');
+    await world.page.until('the answer', (text) => document.body.textContent.includes(text), `Done ${before}.`);
+    return model.asked.at(-1);
+  }
+
+  step('a document is shown in a frame that reaches nothing', async () => {
+    const { page } = world;
+    const last = await turn(
+      { action: 'present', url: 'attack.html' },
+      { action: 'eval', java_script: 'window.done.then(() => window.tried)' },
+    );
+    const sandbox = await page.until('the frame', () => document.querySelector('.drawing iframe')?.getAttribute('sandbox'));
+    assert.equal(sandbox, 'allow-scripts');
+    const result = JSON.parse(last).messages.at(-1).content;
+    for (const name of ['parent', 'storage', 'cookie', 'api', 'remote', 'picture', 'top'])
+      assert.match(result, new RegExp(`\\\\+"${name}\\\\+":\\\\+"refused`), `${name}: ${result}`);
+    assert.match(result, /\\+"origin\\+":\\+"null/);
+    assert.match(result, /what the script in the canvas returned/);
+    assert.deepEqual(seen, [], 'nothing of it reached another site');
+    assert.equal(await page.evaluate(() => window.hacked), undefined);
+    assert.ok(!model.asked.some((body) => body.includes('forged')), 'a script alone sends no message');
+  });
+
+  step('an interface is drawn as text, and what the user does comes back as a message', async () => {
+    const { page } = world;
+    const components = [
+      { id: 'root', component: { Column: { children: { explicitList: ['btn', 'words', 'name', 'root'] } } } },
+      { id: 'btn', component: { Button: { child: 'label', action: { name: 'confirm', context: [{ key: 'who', value: { path: '/who' } }] } } } },
+      { id: 'label', component: { Text: { text: { literalString: 'A button that is easy to hit' }, usageHint: 'h1' } } },
+      { id: 'words', component: { Text: { text: { literalString: HOSTILE } } } },
+      { id: 'name', component: { TextField: { label: { literalString: 'Name' }, text: { path: '/who' } } } },
+    ];
+    const jsonl = [
+      { surfaceUpdate: { surfaceId: 'main', components } },
+      { dataModelUpdate: { surfaceId: 'main', contents: [{ key: 'who', valueString: 'Ann' }, { key: '__proto__', valueMap: [{ key: 'polluted', valueString: '1' }] }] } },
+      { beginRendering: { surfaceId: 'main', root: 'root' } },
+    ].map((message) => JSON.stringify(message));
+    const last = await turn(
+      { action: 'a2ui_push', jsonl: jsonl.join('\n') },
+      { action: 'eval', java_script: '[document.querySelectorAll("img, script + script").length, document.body.innerText, ({}).polluted ?? "clean"]' },
+    );
+    const result = JSON.parse(last).messages.at(-1).content;
+    assert.match(result, /\[0,/, `markup became elements: ${result}`);
+    assert.match(result, /onerror=.*clean/);
+    assert.equal(await page.evaluate(() => window.hacked), undefined);
+    model.steps.push('I saw it.');
+    const at = await page.evaluate(() => {
+      const { left, top } = document.querySelector('.drawing iframe').getBoundingClientRect();
+      return { x: left + 60, y: top + 40 };
+    });
+    for (const type of ['mousePressed', 'mouseReleased'])
+      await page.send('Input.dispatchMouseEvent', { type, ...at, button: 'left', clickCount: 1 });
+    await page.until('the answer to the click', () => document.body.textContent.includes('I saw it.'));
+    const message = "[Canvas: the user chose 'confirm' on the surface 'main' (component 'btn'). Values: {\"who\":\"Ann\"}]";
+    assert.equal(JSON.parse(model.asked.at(-1)).messages.at(-1).content, message);
+  });
+
+  step('a snapshot is a picture', async () => {
+    const last = await turn({ action: 'snapshot', max_width: 400 });
+    assert.match(last, /data:image\/png;base64,iVBOR/);
+    assert.match(last, /drawn by its own frame/);
+  });
+
+  step('a script that never ends costs its own call', async () => {
+    const last = await turn({ action: 'eval', java_script: 'for (;;) {}' });
+    assert.match(JSON.parse(last).messages.at(-1).content, /No page answered in time/);
+    assert.equal(await world.page.evaluate(() => 6 * 7), 42, 'the page still works');
+  });
+
+  step('what is hidden is gone, and the frame of an old key too', async () => {
+    const { page } = world;
+    const address = await page.evaluate(() => document.querySelector('.drawing iframe').getAttribute('src'));
+    const status = (path) => page.evaluate(async (url) => (await fetch(url)).status, path);
+    assert.equal(await status(address), 200);
+    const headers = await page.evaluate(async (url) => (await fetch(url)).headers.get('content-security-policy'), address);
+    assert.match(headers, /default-src 'none'.*sandbox allow-scripts/);
+    await turn({ action: 'present', url: 'attack.html' }, { action: 'hide' });
+    await page.until('no frame', () => document.querySelector('.drawing iframe') === null);
+    assert.equal(await status(address), 404);
+    assert.equal(await status('/canvas/00000000000000000000000000000000'), 404);
+  });
+});
