@@ -6,7 +6,7 @@ use rusqlite::{Connection, Row, params};
 
 use crate::StoreError;
 use crate::backend::sqlite::owners::Owners;
-use crate::backend::sqlite::rows::{nanoseconds_since_1970, time};
+use crate::backend::values::{nanoseconds_since_1970, time};
 use crate::channel_store::UnansweredMessage;
 
 pub(super) fn add(
