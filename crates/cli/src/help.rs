@@ -387,6 +387,19 @@ Examples:
   haft prune --yes
   HAFT_RETENTION_SESSIONS_DAYS=30 haft prune";
 
+pub(crate) const STORE: &str = "\
+Copy everything that is kept in a folder to a PostgreSQL server: history, sessions, scheduled jobs, what channels keep, old file contents \
+and spilled output. Every table is counted and hashed on both sides. A copy that was cut off continues where it was; a database that is in \
+use already is refused. End every other haft first.
+
+It needs a build with the feature postgres. HAFT_STORE names the server from then on.";
+
+pub(crate) const STORE_EXAMPLES: &str = "\
+Examples:
+  haft store copy --to postgres://haft@db.example.org/haft
+  haft store copy --from sqlite:/srv/haft --to postgres://haft@db.example.org/haft
+  HAFT_STORE=postgres://haft@db.example.org/haft haft history";
+
 pub(crate) const CONFIG: &str = "\
 Check and show the configuration. Layers, weakest first: built-in, your own file, the project's file \
 (.haft/config.toml), HAFT_… variables, flags. A project's file can only make things stricter.";

@@ -144,7 +144,12 @@ pub(crate) fn store_address() -> Option<String> {
 
 /// Pre-images and spilled output, beside the database. Calls that the user makes share their spills; a conversation has its own.
 pub(crate) fn open_blobs(folder: &Path, session: Option<&str>) -> Result<Arc<dyn Blobs>, StoreError> {
-    Ok(Arc::new(FileBlobs::open(folder)?.of_session(session.unwrap_or("calls"))?))
+    let session = session.unwrap_or("calls");
+    match store_address() {
+        // Files need no database.
+        None => Ok(Arc::new(FileBlobs::open(folder)?.of_session(session)?)),
+        Some(_) => open_store(folder)?.store.blobs(folder, session),
+    }
 }
 
 /// Whether the user at the terminal may be asked.

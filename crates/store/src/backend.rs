@@ -34,7 +34,8 @@ pub use memory_index::{
 };
 #[cfg(feature = "postgres")]
 pub use postgres::{
-    PostgresAutomation, PostgresChannels, PostgresJobs, PostgresLog, PostgresObjects, PostgresOptions, PostgresPruner, PostgresSessions,
+    CopiedKind, PostgresAutomation, PostgresChannels, PostgresJobs, PostgresLog, PostgresObjects, PostgresOptions, PostgresPruner,
+    PostgresSessions, StoreCopy,
 };
 #[cfg(feature = "postgres")]
 pub use shared_blobs::SharedBlobs;

@@ -24,12 +24,12 @@ pub use backend::{
     ChunkRow, FileStamp, KnownFile, MemoryDatabase, MissingVectors, NewChunk, NewFile, OpenedLog, OpenedMemory, SqliteAutomation,
     SqliteCallLog, SqliteChannels, SqliteJobs, SqliteOptions, SqliteSessionStore, StorePruner, StoredVector, VectorRow, VectorTask,
 };
-pub use backend::{InMemoryBlobs, InMemoryCallLog, InMemorySessionStore};
 #[cfg(feature = "postgres")]
 pub use backend::{
-    PostgresAutomation, PostgresChannels, PostgresJobs, PostgresLog, PostgresObjects, PostgresOptions, PostgresPruner, PostgresSessions,
-    SharedBlobs,
+    CopiedKind, PostgresAutomation, PostgresChannels, PostgresJobs, PostgresLog, PostgresObjects, PostgresOptions, PostgresPruner,
+    PostgresSessions, SharedBlobs, StoreCopy,
 };
+pub use backend::{InMemoryBlobs, InMemoryCallLog, InMemorySessionStore};
 #[cfg(feature = "postgres")]
 pub use blob_objects::{BlobObject, BlobObjects};
 pub use blobs::{BlobId, BlobWriter, Blobs};

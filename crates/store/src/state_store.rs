@@ -11,8 +11,8 @@ use haft_contract::ports::JobRegistry;
 #[cfg(feature = "postgres")]
 use crate::PostgresLog;
 use crate::{
-    AutomationStore, CallFilter, CallLog, CallRecord, ChannelStore, OpenedLog, PreImageRecord, ServerFault, SessionStore, SqliteCallLog,
-    StoreError, StorePruner,
+    AutomationStore, Blobs, CallFilter, CallLog, CallRecord, ChannelStore, FileBlobs, OpenedLog, PreImageRecord, ServerFault, SessionStore,
+    SqliteCallLog, StoreError, StorePruner,
 };
 
 /// What the address of a server begins with.
@@ -134,6 +134,16 @@ impl StateStore {
         }
     }
 
+    /// Pre-images and spills: in files of this folder, and on the server if there is one. The name is that of the spills' session.
+    pub fn blobs(&self, folder: &Path, session: &str) -> Result<Arc<dyn Blobs>, StoreError> {
+        let files = FileBlobs::open(folder)?.of_session(session)?;
+        match self {
+            Self::Sqlite(_) => Ok(Arc::new(files)),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(log) => shared_blobs(files, Arc::new(log.objects())),
+        }
+    }
+
     /// Reads a whole file; says what is damaged, if anything. A server looks after itself.
     pub async fn find_damage(&self) -> Result<Option<String>, StoreError> {
         match self {
@@ -142,6 +152,24 @@ impl StateStore {
             Self::Postgres(_) => Ok(None),
         }
     }
+}
+
+/// With the spills that another machine wrote for this session, if this one has none yet.
+#[cfg(feature = "postgres")]
+fn shared_blobs(files: FileBlobs, objects: Arc<dyn crate::BlobObjects>) -> Result<Arc<dyn Blobs>, StoreError> {
+    let blobs = Arc::new(crate::SharedBlobs::new(files, objects));
+    let is_new = blobs.spill_folder().read_dir().is_ok_and(|mut entries| entries.next().is_none());
+    if is_new {
+        let shared = Arc::clone(&blobs);
+        // A thread of its own: the caller may be on one of a runtime.
+        let brought = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let runtime = runtime.map_err(|error| StoreError::Closed(format!("spills cannot be read: {error}")))?;
+            runtime.block_on(shared.bring_spills())
+        });
+        brought.join().unwrap_or_else(|_| Err(StoreError::Closed("spills could not be read".into())))?;
+    }
+    Ok(blobs)
 }
 
 impl CallLog for StateStore {

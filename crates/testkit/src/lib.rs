@@ -36,7 +36,7 @@ pub use model_server::{Asked, Fault, Hold, ModelServer, Moment, Round};
 pub use notifier::FakeNotifier;
 pub use pdf::pdf_document;
 #[cfg(unix)]
-pub use postgres::PostgresServer;
+pub use postgres::{DiskFiller, PostgresServer};
 pub use processes::FakeProcesses;
 pub use progress::ProgressRecorder;
 pub use request_faults::request_faults;

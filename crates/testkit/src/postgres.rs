@@ -42,6 +42,18 @@ pub struct PostgresServer {
     running: Option<Running>,
     settings: Vec<String>,
     databases: AtomicU32,
+    /// Bytes of a disk that only the server sees.
+    disk: Option<u64>,
+}
+
+/// What fills the disk of a server, until it is dropped.
+#[derive(Debug)]
+pub struct DiskFiller(PathBuf);
+
+impl Drop for DiskFiller {
+    fn drop(&mut self) {
+        fs::remove_file(&self.0).ok();
+    }
 }
 
 /// The process. A thread of its own is its parent: the system ends the server when that thread ends, so also when the test is killed.
@@ -65,7 +77,48 @@ impl PostgresServer {
     /// # Panics
     /// As [`start`](Self::start).
     pub fn start_with(settings: &[&str]) -> Self {
-        let mut server = Self::folder(settings);
+        Self::make(Self::folder(settings))
+    }
+
+    /// Starts a new server whose tables are on a disk of this size, in memory and mounted for the server alone. `None` if this user may
+    /// not mount.
+    ///
+    /// # Panics
+    /// As [`start`](Self::start).
+    pub fn start_on_small_disk(bytes: u64) -> Option<Self> {
+        let may_mount = Command::new("unshare").args(["--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).stderr(Stdio::null()).status();
+        if !may_mount.is_ok_and(|status| status.success()) {
+            return None;
+        }
+        let mut server = Self::folder(&[]);
+        server.disk = Some(bytes);
+        fs::create_dir(server.disk_folder()).expect("a folder for the disk");
+        let server = Self::make(server);
+        let location = server.disk_folder();
+        server.sql("postgres", &format!("CREATE TABLESPACE small LOCATION '{}'", location.display()));
+        server.sql("postgres", "ALTER ROLE postgres SET default_tablespace = small");
+        Some(server)
+    }
+
+    fn disk_folder(&self) -> PathBuf {
+        self.folder.path().join("disk")
+    }
+
+    /// Fills the disk of the server.
+    ///
+    /// # Panics
+    /// If the server has no disk of its own.
+    pub fn fill_disk(&self) -> DiskFiller {
+        let server = self.running.as_ref().expect("a server that runs").child.id();
+        let inside = self.disk_folder().strip_prefix("/").expect("an absolute path").join("filler");
+        let filler = DiskFiller(PathBuf::from(format!("/proc/{server}/root")).join(inside));
+        let mut file = fs::File::create(&filler.0).expect("the disk of the server");
+        let zeros = vec![0_u8; 64 << 10];
+        while io::Write::write_all(&mut file, &zeros).is_ok() {}
+        filler
+    }
+
+    fn make(mut server: Self) -> Self {
         let mut initdb = server.as_server_user("initdb");
         initdb.args(["--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C", "--pgdata"]);
         run(initdb.arg(server.data()));
@@ -93,7 +146,7 @@ impl PostgresServer {
         }
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("its mode can be set");
         let settings = SETTINGS.iter().chain(settings).map(ToString::to_string).collect();
-        Self { folder, running: None, settings, databases: AtomicU32::new(0) }
+        Self { folder, running: None, settings, databases: AtomicU32::new(0), disk: None }
     }
 
     fn data(&self) -> PathBuf {
@@ -121,12 +174,22 @@ impl PostgresServer {
         command
     }
 
+    fn server_command(&self) -> Command {
+        let postgres = self.as_server_user("postgres");
+        let Some(bytes) = self.disk else { return postgres };
+        let mount = format!("mount -t tmpfs -o size={bytes},uid={SERVER_USER},gid={SERVER_USER},mode=700 tmpfs \"$0\" && exec \"$@\"");
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-c", &mount]).arg(self.disk_folder()).arg(postgres.get_program()).args(postgres.get_args());
+        command.current_dir(self.folder.path()).env("LC_ALL", "C").stdin(Stdio::null());
+        command
+    }
+
     /// Starts it again after [`stop`](Self::stop) or [`kill`](Self::kill).
     ///
     /// # Panics
     /// As [`start`](Self::start).
     pub fn resume(&mut self) {
-        let mut command = self.as_server_user("postgres");
+        let mut command = self.server_command();
         command.arg("-D").arg(self.data()).arg("-k").arg(self.folder.path()).arg("-p").arg(PORT.to_string());
         for setting in &self.settings {
             command.args(["-c", setting]);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use haft_engine::{OverwrittenCopy, UndoError, UndoneCall, UndoneSession};
-use haft_store::{CallFilter, CallLog, CallRecord, CallStatus, SessionStore, StateStore};
+use haft_store::{CallFilter, CallLog, CallRecord, CallStatus, StateStore};
 use haft_text::display;
 use haft_tui::{calls, effects, irreversible};
 use serde_json::{Value, json};

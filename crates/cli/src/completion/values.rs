@@ -9,7 +9,7 @@ use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use haft_contract::{Dialect, ToolDefinition};
 use haft_engine::Registry;
 use haft_policy::catalog::PROFILES;
-use haft_store::{CallFilter, CallLog, SessionFilter, SessionStore, StateStore};
+use haft_store::{CallFilter, CallLog, SessionFilter, StateStore};
 
 use crate::arguments::Common;
 use crate::commands::block_on;

@@ -12,7 +12,7 @@ use haft_contract::ports::{Host, MemoryWriter, PreImage, Services};
 use haft_engine::RecordedTaint;
 use haft_memory::{Embedder, FileVersion, MAX_FILE_BYTES, MemoryService, MemorySettings, WriterSource, system_calendar};
 use haft_policy::Verdict;
-use haft_store::{Blobs, CallFilter, CallLog, CallRecord, PreImageRecord, SessionStore, StateStore};
+use haft_store::{Blobs, CallFilter, CallLog, CallRecord, PreImageRecord, StateStore};
 
 use super::models::ProviderEmbedder;
 use super::policy::home;

@@ -18,6 +18,7 @@ mod carried;
 mod channel_rows;
 mod channels;
 mod claims;
+mod copy;
 mod database;
 mod failure;
 mod history;
@@ -48,6 +49,7 @@ use haft_contract::BoxFuture;
 
 pub use self::automation::PostgresAutomation;
 pub use self::channels::PostgresChannels;
+pub use self::copy::{CopiedKind, StoreCopy};
 use self::database::{Database, Question};
 pub use self::jobs::PostgresJobs;
 pub use self::objects::PostgresObjects;

@@ -1,5 +1,8 @@
 //! Runs cases on one server, each in a schema of its own: a server takes a second to make.
 
+mod copy;
+mod faults;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use haft_testkit::PostgresServer;

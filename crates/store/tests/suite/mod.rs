@@ -13,7 +13,7 @@ mod lookup;
 mod messages;
 mod session_lookup;
 mod sessions;
-mod sub_agent_status;
+pub(crate) mod sub_agent_status;
 mod sub_agents;
 mod taint;
 pub(crate) mod test_store;

@@ -2,7 +2,7 @@
 
 use haft_engine::RecordedTaint;
 use haft_policy::Verdict;
-use haft_store::{CallFilter, CallLog, CallRecord, SessionStore, StateStore, StoreError};
+use haft_store::{CallFilter, CallLog, CallRecord, StateStore, StoreError};
 use haft_text::display;
 use serde_json::{Value, json};
 

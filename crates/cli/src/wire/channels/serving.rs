@@ -7,7 +7,7 @@ use haft_channels::{ApprovalAnswers, ApprovalNotice, ConversationHost, HookReque
 use haft_contract::BoxFuture;
 use haft_contract::ports::{ApprovalAnswer, ApprovalRequest};
 use haft_gateway::{ApprovalListener, HookDelivery, PageApprovals, ServedSessions};
-use haft_store::{SessionStore, StateStore, StoredTaint};
+use haft_store::{StateStore, StoredTaint};
 use tokio_util::sync::CancellationToken;
 
 use crate::output::warn;
