@@ -18,7 +18,7 @@ figures *arguments:
 
 # Accept changed golden files after looking at them
 golden:
-    INSTA_UPDATE=always cargo test --workspace --features pdf
+    INSTA_UPDATE=always cargo test --workspace --features pdf,postgres
 
 # The crate `haft` with each of its features alone
 features:

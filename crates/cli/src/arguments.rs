@@ -31,7 +31,7 @@ pub(crate) use self::mcp::{McpArgs, McpClient, McpCommand, McpInstallArgs, McpTo
 pub(crate) use self::mcp_servers::{AddServerArgs, LoginArgs, ServersCommand};
 pub(crate) use self::memory::MemoryCommand;
 pub(crate) use self::node::{NodeCommand, NodeRunArgs};
-pub(crate) use self::past::{HistoryArgs, PruneArgs, QuarantineCommand, UndoArgs};
+pub(crate) use self::past::{HistoryArgs, PruneArgs, QuarantineCommand, StoreCommand, UndoArgs};
 pub(crate) use self::plugins::{AddPluginArgs, PluginsCommand};
 pub(crate) use self::serve::ServeArgs;
 pub(crate) use self::sessions::SessionsCommand;
@@ -214,6 +214,12 @@ pub(crate) enum CliCommand {
     /// Remove old data: list what exceeds its limits, then remove it with --yes
     #[command(long_about = help::PRUNE, after_long_help = help::PRUNE_EXAMPLES)]
     Prune(PruneArgs),
+    /// Copy everything that is kept to a PostgreSQL server
+    #[command(long_about = help::STORE, after_long_help = help::STORE_EXAMPLES, disable_help_subcommand = true)]
+    Store {
+        #[command(subcommand)]
+        command: StoreCommand,
+    },
     /// Try a policy: against examples, or against what was called before
     #[command(long_about = help::POLICY, after_long_help = help::POLICY_EXAMPLES, disable_help_subcommand = true)]
     Policy {

@@ -25,6 +25,7 @@ mod run;
 mod serve;
 mod sessions;
 mod skills;
+mod store;
 mod tools;
 mod trust;
 mod undo;
@@ -63,6 +64,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         CliCommand::Undo(request) => undo::run(&common, &request, &output()),
         CliCommand::Quarantine { command } => quarantine::run(command.as_ref(), &output()),
         CliCommand::Prune(request) => prune::run(&common, &request, &output()),
+        CliCommand::Store { command } => store::run(&command, &output()),
         CliCommand::Policy { command } => policy::run(&common, &command, &output()),
         CliCommand::Trust(request) => trust::run(&common, request, &output()),
         CliCommand::Config { command } => config::run(&common, command, &output()),

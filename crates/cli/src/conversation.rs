@@ -39,7 +39,7 @@ pub(crate) async fn open(wire: &Arc<Wire>, start: ConversationStart<'_>, watcher
     let ChosenModel { provider, reason } = models::choose(&wire.settings, start.model).await?;
     let store = wire.conversation_store()?;
     let jobs = wire.recorded_jobs(&store)();
-    let (sessions, log): (Arc<dyn SessionStore>, Arc<dyn CallLog>) = (Arc::new(store.sessions()), Arc::clone(&store) as _);
+    let (sessions, log): (Arc<dyn SessionStore>, Arc<dyn CallLog>) = (store.sessions(), Arc::clone(&store) as _);
     wire.repair_interrupted(&log).await;
     wire.clean_in_background();
     let record = match start.session {
@@ -65,7 +65,7 @@ pub(crate) async fn open(wire: &Arc<Wire>, start: ConversationStart<'_>, watcher
     services.vision = wire.vision(Arc::clone(&meter));
     let prompt = lineage.as_ref().and_then(Lineage::prompt).map(str::to_owned);
     let resumed_agent = lineage.as_ref().map(|lineage| ResumedAgent::new(Arc::clone(&sessions), lineage.status().clone()));
-    let caller = ChannelCaller::of_session(&store.channels(), &record.id).await?;
+    let caller = ChannelCaller::of_session(&*store.channels(), &record.id).await?;
     let parts = ConversationParts { log: Arc::clone(&log), jobs: jobs.clone(), prompts: start.prompts, services, lineage, caller };
     let wired = wire.conversing(parts, SessionStart::New(&record.id), provider.model(), &watcher)?;
     let adopted = wired.session.host().processes().adopt(&record.id, JobScope::Session(record.id.clone())).await;
@@ -125,7 +125,7 @@ pub(crate) async fn rewire(wire: &Wire, conversation: &mut Conversation) -> Resu
     services.questions.clone_from(&session.host().services().questions);
     let lineage = Lineage::find(wire, &*conversation.sessions, &conversation.record.id).await?;
     let prompt = lineage.as_ref().and_then(Lineage::prompt).map(str::to_owned);
-    let caller = ChannelCaller::of_session(&wire.conversation_store()?.channels(), &conversation.record.id).await?;
+    let caller = ChannelCaller::of_session(&*wire.conversation_store()?.channels(), &conversation.record.id).await?;
     let parts = ConversationParts { log: Arc::clone(&conversation.log), jobs, prompts: UserPrompts::Allowed, services, lineage, caller };
     let wired = wire.conversing(parts, SessionStart::Resume(session), provider.model(), watcher)?;
     for folder in session.host().files().shown_folders() {

@@ -24,6 +24,7 @@ Exit codes:
 
 Environment:
   HAFT_HOME        folder of the history, spilled output and old file contents [$XDG_DATA_HOME/haft]
+  HAFT_STORE       postgres://user@host/database: history and conversations on that server; needs a build with the feature postgres
   HAFT_CONFIG      a configuration file in place of your own, as --config
   HAFT_ACCESS, HAFT_TOOLS_DENY, …
                    any key of the configuration: dots become '_', in upper case
@@ -385,6 +386,19 @@ Examples:
   haft prune
   haft prune --yes
   HAFT_RETENTION_SESSIONS_DAYS=30 haft prune";
+
+pub(crate) const STORE: &str = "\
+Copy everything that is kept in a folder to a PostgreSQL server: history, sessions, scheduled jobs, what channels keep, old file contents \
+and spilled output. Every table is counted and hashed on both sides. A copy that was cut off continues where it was; a database that is in \
+use already is refused. End every other haft first.
+
+It needs a build with the feature postgres. HAFT_STORE names the server from then on.";
+
+pub(crate) const STORE_EXAMPLES: &str = "\
+Examples:
+  haft store copy --to postgres://haft@db.example.org/haft
+  haft store copy --from sqlite:/srv/haft --to postgres://haft@db.example.org/haft
+  HAFT_STORE=postgres://haft@db.example.org/haft haft history";
 
 pub(crate) const CONFIG: &str = "\
 Check and show the configuration. Layers, weakest first: built-in, your own file, the project's file \

@@ -61,7 +61,7 @@ use haft_memory::MemoryService;
 use haft_nodes::NodeHub;
 use haft_policy::{Decision, Policy, StandardPolicy, Verdict};
 use haft_provider::Model;
-use haft_store::{Blobs, CallLog, FileBlobs, InMemoryCallLog, OpenedLog, SqliteCallLog, StoreError};
+use haft_store::{Blobs, CallLog, FileBlobs, InMemoryCallLog, OpenedState, StateStore, StoreError};
 use haft_tui::time::local_time;
 
 pub(crate) use self::automation::{SchedulerLock, folder_key, signal_file};
@@ -124,22 +124,32 @@ pub(crate) fn registry() -> Result<Arc<Registry>, Failure> {
 }
 
 /// The database of calls, conversations and jobs. A damaged one is replaced, with a warning.
-pub(crate) fn store(folder: &Path) -> Result<Arc<SqliteCallLog>, Failure> {
-    let OpenedLog { log, notice } = open_store(folder)?;
+pub(crate) fn store(folder: &Path) -> Result<Arc<StateStore>, Failure> {
+    let OpenedState { store, notice } = open_store(folder)?;
     if let Some(notice) = &notice {
         warn(notice);
     }
-    Ok(Arc::new(log))
+    Ok(Arc::new(store))
 }
 
-/// The same, with the warning.
-pub(crate) fn open_store(folder: &Path) -> Result<OpenedLog, StoreError> {
-    SqliteCallLog::open(folder)
+/// The same, with the warning. `HAFT_STORE` names a server to use instead of the file in the folder.
+pub(crate) fn open_store(folder: &Path) -> Result<OpenedState, StoreError> {
+    StateStore::open(store_address().as_deref(), folder)
+}
+
+/// The address of the server that the user names, which may hold a password.
+pub(crate) fn store_address() -> Option<String> {
+    std::env::var("HAFT_STORE").ok().filter(|address| !address.is_empty())
 }
 
 /// Pre-images and spilled output, beside the database. Calls that the user makes share their spills; a conversation has its own.
 pub(crate) fn open_blobs(folder: &Path, session: Option<&str>) -> Result<Arc<dyn Blobs>, StoreError> {
-    Ok(Arc::new(FileBlobs::open(folder)?.of_session(session.unwrap_or("calls"))?))
+    let session = session.unwrap_or("calls");
+    match store_address() {
+        // Files need no database.
+        None => Ok(Arc::new(FileBlobs::open(folder)?.of_session(session)?)),
+        Some(_) => open_store(folder)?.store.blobs(folder, session),
+    }
 }
 
 /// Whether the user at the terminal may be asked.
@@ -203,7 +213,7 @@ pub(crate) struct Wire {
 #[derive(Clone)]
 pub(crate) struct ServedParts {
     pub(crate) approvals: PageApprovals,
-    pub(crate) store: Arc<SqliteCallLog>,
+    pub(crate) store: Arc<StateStore>,
     pub(crate) nodes: Option<NodeHub>,
     pub(crate) channels: ServedChannels,
     /// What agents show on its page.
@@ -270,7 +280,7 @@ impl Wire {
     }
 
     /// The database of conversations: the server's, or one of their own.
-    pub(crate) fn conversation_store(&self) -> Result<Arc<SqliteCallLog>, Failure> {
+    pub(crate) fn conversation_store(&self) -> Result<Arc<StateStore>, Failure> {
         match &self.served {
             Some(served) => Ok(Arc::clone(&served.store)),
             None => store(&self.settings.data_folder),
@@ -448,9 +458,9 @@ impl Wire {
     }
 
     /// Makes the list of background jobs of this workspace, which is recorded in the store.
-    pub(crate) fn recorded_jobs(&self, store: &Arc<SqliteCallLog>) -> impl FnOnce() -> JobSettings + Send + use<> {
+    pub(crate) fn recorded_jobs(&self, store: &Arc<StateStore>) -> impl FnOnce() -> JobSettings + Send + use<> {
         let (store, workspace, data_folder) = (Arc::clone(store), self.settings.workspace.clone(), self.settings.data_folder.clone());
-        move || JobSettings::with_registry(Arc::new(store.jobs()), &workspace, &data_folder)
+        move || JobSettings::with_registry(store.jobs(), &workspace, &data_folder)
     }
 }
 

@@ -65,6 +65,8 @@ mod suite {
     mod plugin_attacks;
     mod plugins;
     mod policy;
+    #[cfg(feature = "postgres")]
+    mod postgres;
     mod processes;
     mod projects;
     mod prompts;

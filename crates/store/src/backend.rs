@@ -12,8 +12,16 @@ mod in_memory_blobs;
 mod in_memory_sessions;
 #[cfg(feature = "sqlite")]
 mod memory_index;
+#[cfg(feature = "postgres")]
+mod postgres;
+#[cfg(feature = "postgres")]
+mod shared_blobs;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+#[cfg(feature = "sqlite")]
+mod values;
+#[cfg(feature = "sqlite")]
+mod write;
 
 #[cfg(feature = "files")]
 pub use file_blobs::FileBlobs;
@@ -24,5 +32,12 @@ pub use in_memory_sessions::InMemorySessionStore;
 pub use memory_index::{
     ChunkRow, FileStamp, KnownFile, MemoryDatabase, MissingVectors, NewChunk, NewFile, OpenedMemory, StoredVector, VectorRow, VectorTask,
 };
+#[cfg(feature = "postgres")]
+pub use postgres::{
+    CopiedKind, PostgresAutomation, PostgresChannels, PostgresJobs, PostgresLog, PostgresObjects, PostgresOptions, PostgresPruner,
+    PostgresSessions, StoreCopy,
+};
+#[cfg(feature = "postgres")]
+pub use shared_blobs::SharedBlobs;
 #[cfg(feature = "sqlite")]
 pub use sqlite::{OpenedLog, SqliteAutomation, SqliteCallLog, SqliteChannels, SqliteJobs, SqliteOptions, SqliteSessionStore, StorePruner};

@@ -3,6 +3,7 @@
 #[cfg(feature = "sqlite")]
 mod database;
 mod fault;
+mod server;
 
 use std::io::{self, ErrorKind};
 #[cfg(feature = "files")]
@@ -15,6 +16,8 @@ use crate::SessionOwner;
 #[cfg(feature = "sqlite")]
 pub(crate) use self::database::{SqlFault, moved};
 pub use self::fault::DatabaseFault;
+pub use self::server::ServerFault;
+use self::server::Told;
 
 /// An error of the store.
 #[derive(Debug, thiserror::Error)]
@@ -75,6 +78,16 @@ pub enum StoreError {
     /// The database said no.
     #[error("the database could not be used: {0}")]
     Database(#[source] DatabaseFault),
+    /// The database server said no, or nothing.
+    #[error("{}", Told(server, *fault, said))]
+    Server {
+        /// Which server and database, without the password.
+        server: String,
+        /// What is wrong.
+        fault: ServerFault,
+        /// What the server said.
+        said: String,
+    },
     /// This store does not do that.
     #[error("{0}")]
     Unsupported(&'static str),

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers are part of the tests")]
 
 mod common;
+#[cfg(feature = "postgres")]
+mod postgres_cases;
 mod suite;
 
 macro_rules! call_log_cases {
@@ -23,6 +25,16 @@ macro_rules! call_log_cases {
                 assert_eq!(opened.notice, None);
                 crate::suite::$case(&opened.log).await;
             })*
+        }
+
+        #[cfg(feature = "postgres")]
+        #[test]
+        fn on_postgres() {
+            let mut cases = crate::postgres_cases::Cases::new();
+            $(cases.run(stringify!($case), |address| async move {
+                crate::suite::$case(&haft_store::PostgresLog::open(&address).unwrap()).await;
+            });)*
+            cases.end();
         }
     };
 }
@@ -69,6 +81,16 @@ macro_rules! session_store_cases {
                 let folder = tempfile::tempdir().unwrap();
                 crate::suite::$case(&SqliteCallLog::open(folder.path()).unwrap().log.sessions()).await;
             })*
+        }
+
+        #[cfg(feature = "postgres")]
+        #[test]
+        fn sessions_on_postgres() {
+            let mut cases = crate::postgres_cases::Cases::new();
+            $(cases.run(stringify!($case), |address| async move {
+                crate::suite::$case(&haft_store::PostgresLog::open(&address).unwrap().sessions()).await;
+            });)*
+            cases.end();
         }
     };
 }
@@ -125,6 +147,19 @@ macro_rules! blob_cases {
                 crate::suite::$case(&FileBlobs::open(folder.path()).unwrap()).await;
             })*
         }
+
+        #[cfg(feature = "postgres")]
+        #[test]
+        fn blobs_on_postgres() {
+            let mut cases = crate::postgres_cases::Cases::new();
+            $(cases.run(stringify!($case), |address| async move {
+                let folder = tempfile::tempdir().unwrap();
+                let objects = haft_store::PostgresLog::open(&address).unwrap().objects();
+                let files = haft_store::FileBlobs::open(folder.path()).unwrap();
+                crate::suite::$case(&haft_store::SharedBlobs::new(files, std::sync::Arc::new(objects))).await;
+            });)*
+            cases.end();
+        }
     };
 }
 
@@ -135,4 +170,44 @@ blob_cases! {
     a_pre_image_that_is_not_there_is_missing
     a_pre_image_is_found_at_its_path
     pruning_removes_old_spills_and_nothing_else
+}
+
+macro_rules! whole_store_cases {
+    ($($case:ident)*) => {
+        mod sqlite_store {
+            use crate::suite::test_store::TestStore;
+            $(#[tokio::test]
+            async fn $case() {
+                crate::suite::$case(&TestStore::sqlite()).await;
+            })*
+        }
+
+        #[cfg(feature = "postgres")]
+        #[test]
+        fn store_on_postgres() {
+            let mut cases = crate::postgres_cases::Cases::new();
+            $(cases.run(stringify!($case), |address| async move {
+                crate::suite::$case(&crate::suite::test_store::TestStore::At(address)).await;
+            });)*
+            cases.end();
+        }
+    };
+}
+
+whole_store_cases! {
+    message_is_intended_once_and_its_first_certain_outcome_counts
+    code_is_used_once_expires_and_ends_with_too_many_guesses
+    senders_conversations_and_cursors_survive_and_end_with_their_session
+    message_that_was_not_answered_is_taken_over_once_when_its_process_has_ended
+    jobs_come_back_whole_by_session_and_by_workspace_in_another_process_too
+    the_first_end_counts_and_no_number_is_given_twice
+    what_ended_two_weeks_ago_is_swept_by_the_next_and_what_runs_is_not
+    a_call_is_interrupted_when_its_process_is_gone_and_has_one_finder
+    a_call_that_was_undone_is_not_interrupted_any_more
+    sub_agents_of_a_killed_process_have_failed_and_others_are_as_they_were
+    a_killed_process_loses_nothing_that_was_acknowledged
+    a_second_process_is_refused_until_the_first_is_killed
+    the_second_process_names_the_first
+    two_stores_of_one_process_are_two
+    of_many_at_once_one_gets_the_claim
 }

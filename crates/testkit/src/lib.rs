@@ -14,6 +14,8 @@ mod journal;
 mod model_server;
 mod notifier;
 mod pdf;
+#[cfg(unix)]
+mod postgres;
 mod processes;
 mod progress;
 mod request_faults;
@@ -33,6 +35,8 @@ pub use journal::{FakeJournal, KeptImage};
 pub use model_server::{Asked, Fault, Hold, ModelServer, Moment, Round};
 pub use notifier::FakeNotifier;
 pub use pdf::pdf_document;
+#[cfg(unix)]
+pub use postgres::{DiskFiller, PostgresServer};
 pub use processes::FakeProcesses;
 pub use progress::ProgressRecorder;
 pub use request_faults::request_faults;

@@ -39,6 +39,20 @@ pub(crate) struct PruneArgs {
 }
 
 #[derive(Debug, Subcommand)]
+pub(crate) enum StoreCommand {
+    /// Copy the history, sessions and old file contents of a folder to a server; continues a copy that was cut off
+    #[command(after_long_help = help::STORE_EXAMPLES)]
+    Copy {
+        /// The folder of the data, as `sqlite:FOLDER`; without it the one that is used here
+        #[arg(long, value_name = "sqlite:FOLDER")]
+        from: Option<String>,
+        /// The server, as `postgres://user@host/database`; without it the one of HAFT_STORE
+        #[arg(long, value_name = "ADDRESS")]
+        to: Option<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
 pub(crate) enum QuarantineCommand {
     /// Show an entry: where it was, why it was moved, which command wrote it, and its content
     #[command(after_long_help = help::QUARANTINE_EXAMPLES)]

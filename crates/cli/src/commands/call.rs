@@ -55,7 +55,7 @@ pub(crate) fn run(common: Common, request: CallArgs) -> Result<Exit, Failure> {
         wire.clean_in_background();
         let jobs = wire.recorded_jobs(&store);
         let jobs = move || JobSettings { wait_for_exit: true, ..jobs() };
-        let mut services = wire.call_services(Arc::new(store.sessions()), &output);
+        let mut services = wire.call_services(store.sessions(), &output);
         // A plain call belongs to no session whose budget could pay.
         services.small_model = wire::small_model(&wire, Arc::new(NullMeter));
         services.questions = wire::terminal_questions(prompts);

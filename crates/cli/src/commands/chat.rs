@@ -36,7 +36,7 @@ pub(crate) fn run(common: &Common, request: &ChatArgs, output: &Output) -> Resul
         options: common.chat_options(),
     };
     block_on(async {
-        let sessions = Arc::new(wire::store(&data_folder)?.sessions());
+        let sessions = wire::store(&data_folder)?.sessions();
         let place = ChatContext { workspace: &workspace, data_folder: &data_folder, sessions, configure: &configure };
         chat::run(request, place, output).await
     })

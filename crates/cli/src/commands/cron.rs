@@ -4,7 +4,6 @@ use std::time::{Duration, SystemTime};
 
 use haft_contract::ports::{Automation, JobDraft, JobRun, JobView, ScheduleText};
 use haft_contract::{ErrorKind, ToolError};
-use haft_store::SessionStore;
 use haft_text::display;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};

@@ -21,7 +21,7 @@ pub(crate) fn run(common: &Common, command: &SessionsCommand, output: &Output) -
     }
     let workspace = wire::workspace(common)?;
     block_on(async {
-        let store: Arc<dyn SessionStore> = Arc::new(wire::store(&wire::data_folder()?)?.sessions());
+        let store: Arc<dyn SessionStore> = wire::store(&wire::data_folder()?)?.sessions();
         match command {
             SessionsCommand::List { all, limit, sub_agents, search: wanted } => {
                 store.interrupt_sub_agents().await?;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use haft_engine::{OverwrittenCopy, UndoError, UndoneCall, UndoneSession};
-use haft_store::{CallFilter, CallLog, CallRecord, CallStatus, SessionStore, SqliteCallLog};
+use haft_store::{CallFilter, CallLog, CallRecord, CallStatus, StateStore};
 use haft_text::display;
 use haft_tui::{calls, effects, irreversible};
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ pub(crate) fn run(common: &Common, request: &UndoArgs, output: &Output) -> Resul
 }
 
 /// The id of a session; `last` is the session of the newest call of this workspace that can be undone.
-async fn session_of(store: &Arc<SqliteCallLog>, wanted: &str, workspace: &Path) -> Result<String, Failure> {
+async fn session_of(store: &Arc<StateStore>, wanted: &str, workspace: &Path) -> Result<String, Failure> {
     let log = &(Arc::clone(store) as Arc<dyn CallLog>);
     if wanted == LAST {
         return Ok(newest(log, workspace).await?.session);

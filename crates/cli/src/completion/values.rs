@@ -9,7 +9,7 @@ use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use haft_contract::{Dialect, ToolDefinition};
 use haft_engine::Registry;
 use haft_policy::catalog::PROFILES;
-use haft_store::{CallFilter, CallLog, SessionFilter, SessionStore, SqliteCallLog};
+use haft_store::{CallFilter, CallLog, SessionFilter, StateStore};
 
 use crate::arguments::Common;
 use crate::commands::block_on;
@@ -161,11 +161,11 @@ fn configured() -> Option<Wire> {
 }
 
 /// Reads from the database, if there is one.
-fn stored<T, F: Future<Output = Result<T, Failure>>>(read: impl FnOnce(Arc<SqliteCallLog>) -> F) -> Option<T> {
+fn stored<T, F: Future<Output = Result<T, Failure>>>(read: impl FnOnce(Arc<StateStore>) -> F) -> Option<T> {
     let folder: PathBuf = wire::data_folder().ok()?;
-    if !folder.join("haft.db").exists() {
+    if wire::store_address().is_none() && !folder.join("haft.db").exists() {
         return None;
     }
-    let store = Arc::new(wire::open_store(&folder).ok()?.log);
+    let store = Arc::new(wire::open_store(&folder).ok()?.store);
     block_on(read(store)).ok()
 }

@@ -8,7 +8,7 @@ use haft_contract::ports::{Automation, AutomationStatus, Host, JobDraft, JobNoti
 use haft_contract::{BoxFuture, ToolError};
 use haft_cron::{CronService, ServiceParts};
 use haft_host::{SystemClock, send_signal};
-use haft_store::SqliteCallLog;
+use haft_store::StateStore;
 use ring::digest::{SHA256, digest};
 use tokio::sync::oneshot;
 
@@ -75,7 +75,7 @@ fn is_served(data_folder: &Path, workspace: &Path) -> bool {
 pub(super) struct FolderAutomation {
     data_folder: PathBuf,
     workspace: PathBuf,
-    shared: Option<Arc<SqliteCallLog>>,
+    shared: Option<Arc<StateStore>>,
     service: OnceLock<Result<CronService, String>>,
 }
 
@@ -105,12 +105,12 @@ impl FolderAutomation {
     fn open(&self) -> Result<CronService, Failure> {
         let log = match &self.shared {
             Some(log) => Arc::clone(log),
-            None => Arc::new(open_store(&self.data_folder)?.log),
+            None => Arc::new(open_store(&self.data_folder)?.store),
         };
         let (signal, data_folder, workspace) = (signal_file(&self.data_folder), self.data_folder.clone(), self.workspace.clone());
         Ok(CronService::new(ServiceParts {
-            store: Arc::new(log.automation()),
-            sessions: Arc::new(log.sessions()),
+            store: log.automation(),
+            sessions: log.sessions(),
             clock: Arc::new(SystemClock),
             workspace: self.workspace.clone(),
             // Without it the server sees the change at its next run.

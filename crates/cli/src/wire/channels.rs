@@ -71,13 +71,13 @@ impl Wire {
     /// The store of the server, or one that is opened at the first message.
     fn channel_store(&self) -> StoreOpener {
         if let Some(served) = &self.served {
-            let store: Arc<dyn ChannelStore> = Arc::new(served.store.channels());
+            let store: Arc<dyn ChannelStore> = served.store.channels();
             return Box::new(move || Ok(Arc::clone(&store)));
         }
         let folder = self.settings.data_folder.clone();
         Box::new(move || {
             let opened = super::open_store(&folder).map_err(|error| error.to_string())?;
-            Ok(Arc::new(opened.log.channels()) as Arc<dyn ChannelStore>)
+            Ok(opened.store.channels())
         })
     }
 }

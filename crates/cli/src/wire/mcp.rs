@@ -9,7 +9,7 @@ use haft_contract::{BoxFuture, Dialect, Section};
 use haft_engine::{Session, ToolEntry};
 use haft_mcp::server::{ClientAgent, ClientPorts, SessionResources, ToolBackend};
 use haft_policy::{Policy, Verdict};
-use haft_store::{CallLog, SqliteCallLog};
+use haft_store::{CallLog, StateStore};
 use haft_text::display;
 use haft_text::truncate::ellipsize;
 use serde_json::json;
@@ -32,7 +32,7 @@ const MOST_CHARS: usize = 2000;
 pub(crate) struct McpBackend {
     wire: Arc<Wire>,
     /// Opened by the first client that calls: a listing needs no database.
-    store: OnceCell<Arc<SqliteCallLog>>,
+    store: OnceCell<Arc<StateStore>>,
     listing: OnceLock<Session>,
 }
 
@@ -43,7 +43,7 @@ impl McpBackend {
         Ok(Self { wire, store: OnceCell::new(), listing: OnceLock::from(listing) })
     }
 
-    async fn store(&self) -> Result<Arc<SqliteCallLog>, Failure> {
+    async fn store(&self) -> Result<Arc<StateStore>, Failure> {
         let open = async || {
             let store = super::store(&self.wire.settings.data_folder)?;
             self.wire.repair_interrupted(&(Arc::clone(&store) as Arc<dyn CallLog>)).await;
@@ -74,7 +74,7 @@ impl McpBackend {
         let mut services = wire.base_services();
         services.messages = Some(client.messages);
         services.questions = client.questions;
-        let todos = StoredTodos::new(Arc::new(store.sessions()), Arc::new(NullWatcher));
+        let todos = StoredTodos::new(store.sessions(), Arc::new(NullWatcher));
         services.todos = Some(Arc::new(todos.shared_as(format!("mcp:{id}"))));
         services.small_model = small_model(&wire, Arc::new(NullMeter)).or(client.model);
         let followed = services.skills.is_some().then(|| FollowedSkills::new(Arc::clone(&wire)));

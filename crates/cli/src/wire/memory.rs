@@ -12,7 +12,7 @@ use haft_contract::ports::{Host, MemoryWriter, PreImage, Services};
 use haft_engine::RecordedTaint;
 use haft_memory::{Embedder, FileVersion, MAX_FILE_BYTES, MemoryService, MemorySettings, WriterSource, system_calendar};
 use haft_policy::Verdict;
-use haft_store::{Blobs, CallFilter, CallLog, CallRecord, PreImageRecord, SessionStore, SqliteCallLog};
+use haft_store::{Blobs, CallFilter, CallLog, CallRecord, PreImageRecord, StateStore};
 
 use super::models::ProviderEmbedder;
 use super::policy::home;
@@ -134,7 +134,7 @@ pub(super) struct CallWriters {
 }
 
 struct History {
-    log: Arc<SqliteCallLog>,
+    log: Arc<StateStore>,
     blobs: Arc<dyn Blobs>,
 }
 
@@ -148,7 +148,7 @@ impl CallWriters {
         if let Some(history) = &*opened {
             return Ok(Arc::clone(history));
         }
-        let log = open_store(&self.data_folder).map_err(|error| error.to_string())?.log;
+        let log = open_store(&self.data_folder).map_err(|error| error.to_string())?.store;
         let blobs = open_blobs(&self.data_folder, None).map_err(|error| error.to_string())?;
         Ok(Arc::clone(opened.insert(Arc::new(History { log: Arc::new(log), blobs }))))
     }

@@ -6,7 +6,7 @@ use std::time::{Instant, SystemTime};
 use haft_config::RetentionSettings;
 use haft_contract::{Prunable, PruneSummary, RetentionLimit};
 use haft_jobs::{EntryFolders, Quarantine};
-use haft_store::{StoreError, StorePruner};
+use haft_store::{StatePruner, StoreError};
 
 /// The folder of the entries in quarantine, in that of the data.
 pub(crate) const QUARANTINE: &str = "quarantine";
@@ -28,20 +28,33 @@ pub(crate) struct PrunedKind {
     pub(crate) summary: PruneSummary,
 }
 
+/// What the store keeps; each backend has keys of its own.
+macro_rules! stored_kinds {
+    ($store:expr, $limits:expr, $mode:expr) => {
+        vec![
+            kind("history", $limits.history, &$store.history(), $mode)?,
+            kind("pre-images", $limits.pre_images, &$store.pre_images()?, $mode)?,
+            kind("sessions", $limits.sessions, &$store.sessions(), $mode)?,
+            kind("spills", $limits.spills, &$store.spills()?, $mode)?,
+        ]
+    };
+}
+
 /// Removes what exceeds its limits, or counts it.
 pub(crate) fn prune(data_folder: &Path, limits: &RetentionSettings, mode: PruneMode) -> Result<Vec<PrunedKind>, StoreError> {
-    let store = StorePruner::open(data_folder)?;
+    let store = StatePruner::open(super::store_address().as_deref(), data_folder)?;
     let quarantine = Quarantine::new(data_folder.join(QUARANTINE));
-    let kinds = vec![
-        kind("history", limits.history, &store.history(), mode)?,
-        kind("pre-images", limits.pre_images, &store.pre_images()?, mode)?,
-        kind("sessions", limits.sessions, &store.sessions(), mode)?,
-        kind("spills", limits.spills, &store.spills()?, mode)?,
-        kind("changes", limits.changes, &EntryFolders::changes(data_folder), mode).unwrap_or_else(|never| match never {}),
-        kind("checkpoints", limits.checkpoints, &EntryFolders::checkpoints(data_folder, &store.workspaces_in_use()?), mode)
-            .unwrap_or_else(|never| match never {}),
-        kind("quarantine", limits.quarantine, &EntryFolders::quarantine(&quarantine), mode).unwrap_or_else(|never| match never {}),
+    let mut kinds = match &store {
+        StatePruner::Sqlite(store) => stored_kinds!(store, limits, mode),
+        #[cfg(feature = "postgres")]
+        StatePruner::Postgres(store) => stored_kinds!(store, limits, mode),
+    };
+    let folders = [
+        kind("changes", limits.changes, &EntryFolders::changes(data_folder), mode),
+        kind("checkpoints", limits.checkpoints, &EntryFolders::checkpoints(data_folder, &store.workspaces_in_use()?), mode),
+        kind("quarantine", limits.quarantine, &EntryFolders::quarantine(&quarantine), mode),
     ];
+    kinds.extend(folders.map(|pruned| pruned.unwrap_or_else(|never| match never {})));
     // Only where the user waits for it: it writes the whole file anew.
     if matches!(mode, PruneMode::Remove(None)) {
         store.compact()?;

@@ -12,7 +12,7 @@ use haft_contract::{
     AgentAttachment, AgentType, BoxFuture, KnownAgent, SandboxBackend, SandboxDemand, SandboxMode, StoredAttachment, ToolError, TurnLimit,
 };
 use haft_prompts::narrowed_tools;
-use haft_store::{CallLog, SessionStore, SqliteCallLog};
+use haft_store::{CallLog, SessionStore, StateStore};
 
 use super::host::HostOwner;
 use super::shell::Calls;
@@ -23,7 +23,7 @@ use crate::system_prompt;
 /// The sub-agents of a conversation with the user.
 pub(crate) fn conversation_agents(
     wire: &Arc<Wire>,
-    store: &Arc<SqliteCallLog>,
+    store: &Arc<StateStore>,
     prompts: UserPrompts,
     sandbox: SandboxDemand,
     cwd: Option<PathBuf>,
@@ -35,7 +35,7 @@ pub(crate) fn conversation_agents(
         concurrency: settings.concurrency,
         timeout: settings.timeout,
     };
-    let lanes = Arc::new(Lanes::new(Arc::new(store.sessions()), limits));
+    let lanes = Arc::new(Lanes::new(store.sessions(), limits));
     let types = agent_types::load(&wire.settings);
     let factory = Factory { wire: Arc::clone(wire), store: Arc::clone(store), prompts, types };
     Arc::new(ConversationAgents::new(lanes, Arc::new(factory)).with_sandbox(sandbox).with_cwd(cwd))
@@ -52,7 +52,7 @@ pub(crate) fn conversation_services(wire: &Wire, agents: &Arc<ConversationAgents
 /// Builds conversations of sub-agents with the configuration of the process.
 struct Factory {
     wire: Arc<Wire>,
-    store: Arc<SqliteCallLog>,
+    store: Arc<StateStore>,
     prompts: UserPrompts,
     types: Vec<AgentType>,
 }
@@ -120,7 +120,7 @@ fn refused(failure: &Failure) -> ToolError {
 impl Factory {
     async fn conversation(&self, child: ChildConversation) -> Result<Runner, Failure> {
         let provider = self.provider(&child).await?;
-        let sessions: Arc<dyn SessionStore> = Arc::new(self.store.sessions());
+        let sessions: Arc<dyn SessionStore> = self.store.sessions();
         let log: Arc<dyn CallLog> = Arc::clone(&self.store) as _;
         let (stored, resumed) = StoredSession::open(Arc::clone(&sessions), &*log, child.record.clone()).await?;
         let (engine, session) = self.session(&child, &provider, log)?;
@@ -168,7 +168,7 @@ impl Factory {
         let owner = HostOwner { agents, sandbox: child.sandbox, cwd: child.cwd.clone() };
         let host = wire.open_host(owner, folder, Some(blobs.spill_folder()), wire.recorded_jobs(&self.store), Calls::OfModel)?;
         let mut services = conversation_services(wire, &child.agents);
-        add_planning(&mut services, Arc::new(self.store.sessions()), &child.watcher, &child.steering);
+        add_planning(&mut services, self.store.sessions(), &child.watcher, &child.steering);
         services.small_model.clone_from(&child.parent.host().services().small_model);
         services.vision.clone_from(&child.parent.host().services().vision);
         let host = Arc::new(host.with_services(services));

@@ -33,6 +33,8 @@ const COMMANDS: &[&[&str]] = &[
     &["mcp", "remove"],
     &["models"],
     &["prune"],
+    &["store"],
+    &["store", "copy"],
     &["skills"],
     &["skills", "list"],
     &["skills", "show"],

@@ -27,13 +27,11 @@ mod channels;
 mod claims;
 mod database;
 mod failure;
-mod item;
 mod jobs;
 mod messages;
 mod migrate;
 mod open;
 mod owners;
-mod queue;
 mod reader;
 mod retention;
 mod rows;
@@ -59,11 +57,20 @@ use rusqlite::Connection;
 pub use self::automation::SqliteAutomation;
 pub use self::channels::SqliteChannels;
 use self::database::Database;
-use self::item::StoreChange;
 pub use self::jobs::SqliteJobs;
 pub use self::retention::StorePruner;
-pub(super) use self::rows::{nanoseconds_since_1970, time};
 pub use self::sessions::SqliteSessionStore;
+#[cfg(all(test, feature = "postgres"))]
+pub(super) use self::migrate::known as known_version;
+#[cfg(feature = "postgres")]
+pub(super) use self::{
+    automation::{KEPT_NOTICES, KEPT_RUNS, KEPT_RUNS_OF_ALL},
+    channels::{MOST_OUTGOING, SEEN_AGE, outgoing_record},
+    jobs::{JOB_RETENTION, MAX_LISTED_JOBS, jobs_not_kept},
+    retention::BlobFiles,
+    sub_agents::INTERRUPTED,
+};
+use super::write::StoreChange;
 use crate::error::SqlFault;
 use crate::{CallFilter, CallLog, CallRecord, PreImageRecord, StoreError};
 

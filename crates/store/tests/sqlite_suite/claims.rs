@@ -9,7 +9,7 @@ use haft_store::{SessionClaim, SessionOwner, SessionStore, SqliteSessionStore, S
 use tempfile::{TempDir, tempdir};
 
 use super::{listing, open};
-use crate::common::{message, messages, new_session};
+use crate::common::{message, new_session};
 
 const CHILD: &str = "HAFT_STORE_TEST_CLAIMING_CHILD";
 const CLAIMED: &str = "claimed";
@@ -89,33 +89,6 @@ fn owner_files(folder: &Path) -> usize {
 }
 
 #[tokio::test]
-async fn a_second_process_is_refused_until_the_first_is_killed() {
-    let folder = folder_with_session().await;
-    let mut child = Claiming::claimed(folder.path());
-    let sessions = open(folder.path()).sessions();
-    let this = SessionOwner::this_process();
-    let refused = [
-        claim(&sessions).await.map(drop),
-        sessions.append("s1", None, vec![message(2, "mine")]).await.map(drop),
-        sessions.rewrite("s1", 0, vec![message(2, "mine")], "why").await.map(drop),
-        sessions.delete("s1").await,
-    ];
-    for outcome in refused {
-        let Err(StoreError::Busy { session, pid, host, since }) = outcome else { panic!("{outcome:?}") };
-        assert_eq!((session.as_str(), pid, &host), ("s1", child.child.id(), &this.host));
-        assert!(since <= this.since);
-    }
-    // Reading, renaming and forking are still possible.
-    sessions.rename("s1", Some("watched")).await.unwrap();
-    assert_eq!(messages(&sessions, &sessions.fork("s1", None).await.unwrap()).await.len(), 1);
-
-    child.kill();
-    let claim = claim(&sessions).await.unwrap();
-    assert_eq!(sessions.append("s1", Some(1), vec![message(2, "mine")]).await.unwrap(), 2);
-    drop((claim, sessions));
-}
-
-#[tokio::test]
 async fn a_dead_owner_blocks_no_claim() {
     let folder = folder_with_session().await;
     let mut child = Claiming::claimed(folder.path());
@@ -157,52 +130,4 @@ async fn a_process_that_ends_well_leaves_nothing() {
     assert!(child.child.wait().unwrap().success());
     assert_eq!(owner_files(folder.path()), 0);
     drop(claim(&open(folder.path()).sessions()).await.unwrap());
-}
-
-#[tokio::test]
-async fn the_second_process_names_the_first() {
-    let folder = folder_with_session().await;
-    let sessions = open(folder.path()).sessions();
-    let held = claim(&sessions).await.unwrap();
-    let SessionOwner { pid, host, .. } = SessionOwner::this_process();
-    let expected = format!("session 's1' is in use by process {pid} on {host}: end that process first, or fork the session");
-    assert_eq!(Claiming::start(folder.path()).told().unwrap(), expected);
-    drop(held);
-    // The release is queued; a claim through this store comes after it.
-    drop(claim(&sessions).await.unwrap());
-    drop(sessions);
-    Claiming::claimed(folder.path());
-}
-
-#[tokio::test]
-async fn two_stores_of_one_process_are_two() {
-    let folder = folder_with_session().await;
-    let stores = [open(folder.path()).sessions(), open(folder.path()).sessions()];
-    let held = claim(&stores[0]).await.unwrap();
-    assert!(matches!(claim(&stores[1]).await, Err(StoreError::Busy { .. })));
-    assert!(matches!(stores[1].append("s1", None, vec![message(1, "a")]).await, Err(StoreError::Busy { .. })));
-    assert_eq!(stores[0].clone().append("s1", None, vec![message(1, "a")]).await.unwrap(), 1);
-    drop(held);
-    let released = async {
-        while claim(&stores[1]).await.is_err() {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(30), released).await.unwrap();
-}
-
-#[tokio::test]
-async fn of_many_at_once_one_gets_the_claim() {
-    let folder = folder_with_session().await;
-    let stores: Vec<_> = (0..8).map(|_| open(folder.path()).sessions()).collect();
-    let claims: Vec<_> =
-        stores.iter().cloned().map(|store| tokio::spawn(async move { store.claim("s1", SessionOwner::this_process()).await })).collect();
-    let mut held = Vec::new();
-    for outcome in claims {
-        match outcome.await.unwrap() {
-            Ok(claim) => held.push(claim),
-            Err(error) => assert!(matches!(error, StoreError::Busy { .. }), "{error}"),
-        }
-    }
-    assert_eq!(held.len(), 1);
 }

@@ -1,11 +1,7 @@
 //! What the tests of the SQLite backend share.
 
-mod channels;
 mod claims;
-mod crash;
 mod damage;
-mod interrupted;
-mod jobs;
 mod lifetime;
 mod locks;
 mod migration;
@@ -13,7 +9,6 @@ mod private;
 mod queue_limits;
 mod retention;
 mod sessions;
-mod sub_agents;
 mod vanished;
 mod versions;
 

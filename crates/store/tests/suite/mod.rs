@@ -2,20 +2,34 @@
 
 mod blobs;
 mod calls;
+mod channels;
 mod claims;
+mod claims_of_processes;
+mod crash;
+mod interrupted;
+mod jobs;
+mod killed_sub_agents;
 mod lookup;
 mod messages;
 mod session_lookup;
 mod sessions;
+pub(crate) mod sub_agent_status;
 mod sub_agents;
 mod taint;
+pub(crate) mod test_store;
 mod todos;
 mod undo;
 mod usage;
 
 pub(crate) use blobs::*;
 pub(crate) use calls::*;
+pub(crate) use channels::*;
 pub(crate) use claims::*;
+pub(crate) use claims_of_processes::*;
+pub(crate) use crash::*;
+pub(crate) use interrupted::*;
+pub(crate) use jobs::*;
+pub(crate) use killed_sub_agents::*;
 pub(crate) use lookup::*;
 pub(crate) use messages::*;
 pub(crate) use session_lookup::*;

@@ -1,7 +1,8 @@
 use haft_contract::ports::SubAgentState;
 use haft_store::{SessionFilter, SessionStore, StoreError, UsageRecord};
 
-use crate::common::{new_session, second, sub_agent};
+use crate::common::{new_session, second};
+use crate::suite::sub_agent_status::sub_agent;
 
 pub(crate) async fn a_sub_agent_comes_back_whole_and_its_newest_state_counts(store: &dyn SessionStore) {
     store.create(new_session("child")).await.unwrap();

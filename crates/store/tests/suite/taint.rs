@@ -2,7 +2,8 @@ use haft_contract::Access;
 use haft_contract::ports::SubAgentState;
 use haft_store::{SessionStore, StoreError, StoredTaint};
 
-use crate::common::{message, new_session, sub_agent};
+use crate::common::{message, new_session};
+use crate::suite::sub_agent_status::sub_agent;
 
 const UNTRUSTED: StoredTaint = StoredTaint { private: false, untrusted: true };
 const PRIVATE: StoredTaint = StoredTaint { private: true, untrusted: false };

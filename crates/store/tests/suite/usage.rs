@@ -1,7 +1,8 @@
 use haft_contract::ports::SubAgentState;
 use haft_store::{SessionFilter, SessionOverview, SessionStore, UsageRecord, UsageSum};
 
-use crate::common::{new_session, second, sub_agent};
+use crate::common::{new_session, second};
+use crate::suite::sub_agent_status::sub_agent;
 
 fn usage(session: &str, day: &str, input: u64, cost_micros: Option<i64>) -> UsageRecord {
     UsageRecord {

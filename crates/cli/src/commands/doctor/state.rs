@@ -33,13 +33,13 @@ async fn database(folder: &Path) -> DoctorCheck {
         Ok(opened) => opened,
         Err(error) => return DoctorCheck::error(NAME, error.to_string(), fix(&error)),
     };
-    let file = opened.log.path().display().to_string();
-    match opened.log.find_damage().await {
+    let file = opened.store.place();
+    match opened.store.find_damage().await {
         Ok(None) => {}
         Ok(Some(damage)) => return DoctorCheck::error(NAME, format!("the database {file} is damaged: {damage}"), DAMAGED),
         Err(error) => return DoctorCheck::error(NAME, error.to_string(), fix(&error)),
     }
-    match (check_access(&opened.log).await, opened.notice) {
+    match (check_access(&opened.store).await, opened.notice) {
         (Err(error), _) => DoctorCheck::error(NAME, error.to_string(), fix(&error)),
         (Ok(()), Some(notice)) => DoctorCheck::warning(NAME, notice, "nothing to do; the old file can be removed"),
         (Ok(()), None) => DoctorCheck::good(NAME, format!("{file} can be read and written")),
@@ -59,6 +59,8 @@ fn fix(error: &StoreError) -> &'static str {
         StoreError::Newer { .. } => "use the newer haft, or set HAFT_HOME to another folder",
         StoreError::Locked { .. } => "find the process that holds it (`fuser haft.db` in the data folder), and stop it",
         StoreError::Damaged { .. } => DAMAGED,
+        StoreError::Server { .. } => "the server of HAFT_STORE must run, and take this user; unset HAFT_STORE to use the file in HAFT_HOME",
+        StoreError::Unsupported(_) => "build haft with the feature postgres, or unset HAFT_STORE",
         _ => "check free disk space and the owner of the folder, or set HAFT_HOME to another one",
     }
 }

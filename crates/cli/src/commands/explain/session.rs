@@ -2,7 +2,7 @@
 
 use haft_engine::RecordedTaint;
 use haft_policy::Verdict;
-use haft_store::{CallFilter, CallLog, CallRecord, SessionStore, SqliteCallLog, StoreError};
+use haft_store::{CallFilter, CallLog, CallRecord, StateStore, StoreError};
 use haft_text::display;
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ pub(super) fn run(id: &str, output: &Output) -> Result<Exit, Failure> {
 }
 
 /// The calls of a session, the oldest first. A call from the command line has a session that is no conversation.
-async fn calls_of(store: &SqliteCallLog, id: &str) -> Result<(String, Vec<CallRecord>), StoreError> {
+async fn calls_of(store: &StateStore, id: &str) -> Result<(String, Vec<CallRecord>), StoreError> {
     let (session, missing) = match store.sessions().open(id).await {
         Ok(session) => (session.id, None),
         Err(error @ StoreError::Missing { .. }) => (id.to_owned(), Some(error)),

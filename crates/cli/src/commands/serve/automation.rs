@@ -30,7 +30,7 @@ impl ServedJobs {
     pub(super) fn start(wire: &Wire, served: &ServedParts, sessions: &ServedSessions, stop: &CancellationToken) -> Result<Self, Failure> {
         let (data_folder, workspace) = (wire.settings.data_folder.clone(), &wire.settings.workspace);
         let host = wire.delivery_host()?;
-        let store: Arc<dyn SessionStore> = Arc::new(served.store.sessions());
+        let store: Arc<dyn SessionStore> = served.store.sessions();
         let (pages, desktop) = (sessions.clone(), Arc::clone(&host));
         let runner = SessionRunner {
             sessions: sessions.clone(),
@@ -41,7 +41,7 @@ impl ServedJobs {
         };
         let changed = Arc::new(Notify::new());
         let scheduler = Scheduler::new(SchedulerParts {
-            store: Arc::new(served.store.automation()),
+            store: served.store.automation(),
             clock: Arc::new(SystemAlarm),
             workspace: workspace.clone(),
             executor: Arc::new(runner),

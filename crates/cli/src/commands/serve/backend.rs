@@ -164,7 +164,7 @@ impl ServeBackend {
 
 impl GatewayBackend for ServeBackend {
     fn sessions(&self) -> Arc<dyn SessionStore> {
-        Arc::new(self.served.store.sessions())
+        self.served.store.sessions()
     }
 
     fn calls(&self) -> Arc<dyn CallLog> {

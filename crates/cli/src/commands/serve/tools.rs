@@ -119,7 +119,7 @@ pub(super) async fn invoke(backend: &ServeBackend, request: &ToolRequest, call_i
     let store = Arc::clone(&backend.served.store);
     let jobs = wire.recorded_jobs(&store);
     let jobs = move || JobSettings { wait_for_exit: true, ..jobs() };
-    let mut services = wire.call_services(Arc::new(store.sessions()), &backend.output);
+    let mut services = wire.call_services(store.sessions(), &backend.output);
     services.small_model = wire::small_model(&wire, Arc::new(NullMeter));
     let setup = wire.calling(&wire.settings.workspace, store, jobs, UserPrompts::Allowed, &CallerArgs::default(), services)?;
     let arguments = request.arguments.clone().unwrap_or_default();

@@ -7,7 +7,7 @@ use haft_agent::{Ledger, LedgerEntry, StoredSession};
 use haft_channels::{ChatInbox, SendFailure};
 use haft_contract::BoxFuture;
 use haft_provider::{Block, Message, StopReason, Usage};
-use haft_store::{CallLog, NewSession, SessionFilter, SessionRecord, SessionStore, SqliteCallLog};
+use haft_store::{CallLog, NewSession, SessionFilter, SessionRecord, SessionStore, StateStore};
 
 use crate::wire::{MAIN, Wire};
 
@@ -15,7 +15,7 @@ use crate::wire::{MAIN, Wire};
 const MOST: usize = 200;
 
 pub(super) struct StoredChat {
-    served: Option<Arc<SqliteCallLog>>,
+    served: Option<Arc<StateStore>>,
     data_folder: PathBuf,
     workspace: PathBuf,
 }
@@ -26,10 +26,10 @@ impl StoredChat {
         Self { served, data_folder: wire.settings.data_folder.clone(), workspace: wire.settings.workspace.clone() }
     }
 
-    fn store(&self) -> Result<Arc<SqliteCallLog>, String> {
+    fn store(&self) -> Result<Arc<StateStore>, String> {
         match &self.served {
             Some(store) => Ok(Arc::clone(store)),
-            None => super::super::open_store(&self.data_folder).map(|opened| Arc::new(opened.log)).map_err(|error| error.to_string()),
+            None => super::super::open_store(&self.data_folder).map(|opened| Arc::new(opened.store)).map_err(|error| error.to_string()),
         }
     }
 
@@ -55,7 +55,7 @@ impl StoredChat {
 
     async fn append(&self, to: &str, text: &str) -> Result<String, String> {
         let store = self.store()?;
-        let sessions: Arc<dyn SessionStore> = Arc::new(store.sessions());
+        let sessions: Arc<dyn SessionStore> = store.sessions();
         let record = self.session(&*sessions, to).await?;
         let id = record.id.clone();
         let log: Arc<dyn CallLog> = store;

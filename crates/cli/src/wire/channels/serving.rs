@@ -7,7 +7,7 @@ use haft_channels::{ApprovalAnswers, ApprovalNotice, ConversationHost, HookReque
 use haft_contract::BoxFuture;
 use haft_contract::ports::{ApprovalAnswer, ApprovalRequest};
 use haft_gateway::{ApprovalListener, HookDelivery, PageApprovals, ServedSessions};
-use haft_store::{SessionStore, SqliteCallLog, StoredTaint};
+use haft_store::{StateStore, StoredTaint};
 use tokio_util::sync::CancellationToken;
 
 use crate::output::warn;
@@ -25,7 +25,7 @@ impl ServedChannels {
     pub(crate) fn start(
         &self,
         wire: &Wire,
-        store: &Arc<SqliteCallLog>,
+        store: &Arc<StateStore>,
         approvals: &PageApprovals,
         conversations: ServedSessions,
         stop: CancellationToken,
@@ -56,7 +56,7 @@ impl ServedChannels {
 
 struct ServedHost {
     conversations: ServedSessions,
-    store: Arc<SqliteCallLog>,
+    store: Arc<StateStore>,
 }
 
 impl ConversationHost for ServedHost {

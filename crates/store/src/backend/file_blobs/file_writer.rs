@@ -17,7 +17,7 @@ pub(in crate::backend) const UNFINISHED: &str = ".part";
 const GATHERED: usize = 64 << 10;
 
 /// A file under a temporary name; it is removed unless it is finished.
-pub(super) struct Temporary {
+pub(in crate::backend) struct Temporary {
     folder: Arc<PrivateFolder>,
     name: String,
     finished: bool,
@@ -31,7 +31,7 @@ impl Temporary {
     }
 
     /// Gives it its own name.
-    pub(super) fn finish(mut self) -> Result<(), StoreError> {
+    pub(in crate::backend) fn finish(mut self) -> Result<(), StoreError> {
         self.folder.rename(&self.temporary_name(), &self.name).map_err(|error| self.failed(error))?;
         self.finished = true;
         Ok(())

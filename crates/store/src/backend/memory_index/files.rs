@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::{FileStamp, KnownFile, MemoryDatabase, NewFile};
 use crate::StoreError;
-use crate::backend::sqlite::{nanoseconds_since_1970, time};
+use crate::backend::values::{nanoseconds_since_1970, time};
 
 /// Words longer than this are no words.
 const LONGEST_TERM: usize = 40;

@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::{ChunkRow, MemoryDatabase};
 use crate::StoreError;
-use crate::backend::sqlite::time;
+use crate::backend::values::time;
 
 /// So many of the newest chunks are compared by their values where nearly all match.
 const NEWEST: i64 = 2048;

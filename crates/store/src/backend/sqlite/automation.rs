@@ -1,6 +1,6 @@
 //! Scheduled jobs as rows. A job is changed by its version, a run belongs to the process whose presence it names.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -12,18 +12,19 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::database::Database;
-use super::item::{ChangeAnswer, StoreChange};
 use super::owners::Owners;
-use super::rows::{bytes, integer, nanoseconds_since_1970, time};
 use crate::backend::blocking::blocking;
 use crate::error::SqlFault;
+use crate::backend::values::{bytes, integer, nanoseconds_since_1970, time};
+use crate::backend::write::{AutomationWrite, ChangeAnswer, StoreChange};
 use crate::{AutomationChange, AutomationStore, RunOwner, StoreError};
 
 /// Runs of one job that are kept.
-const KEPT_RUNS: u32 = 200;
+pub(in crate::backend) const KEPT_RUNS: u32 = 200;
 /// Runs of a folder that are kept, whatever their job.
-const KEPT_RUNS_OF_ALL: u32 = 20_000;
-const KEPT_NOTICES: u32 = 1000;
+pub(in crate::backend) const KEPT_RUNS_OF_ALL: u32 = 20_000;
+/// Notices of a folder that are kept.
+pub(in crate::backend) const KEPT_NOTICES: u32 = 1000;
 
 const UPDATE_JOB: &str = "UPDATE automation_jobs SET next_due = ?2, version = ?3 + 1, body = ?4 WHERE id = ?1 AND version = ?3";
 const INSERT_JOB: &str = "INSERT OR IGNORE INTO automation_jobs (id, workspace, next_due, version, body) VALUES (?1, ?2, ?3, 1, ?4)";
@@ -43,12 +44,6 @@ const NEXT_DUE: &str = "SELECT min(due) FROM (SELECT min(next_due) AS due FROM a
 #[derive(Debug, Clone)]
 pub struct SqliteAutomation {
     database: Arc<Database>,
-}
-
-/// A change of scheduled jobs.
-pub(super) enum AutomationWrite {
-    Commit { workspace: PathBuf, change: Box<AutomationChange>, presence: String },
-    Take { run: String, presence: String },
 }
 
 impl SqliteAutomation {

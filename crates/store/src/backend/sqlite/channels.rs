@@ -12,11 +12,17 @@ use haft_contract::ports::SendOutcome;
 use rusqlite::Connection;
 
 use super::database::Database;
-use super::item::{ChangeAnswer, StoreChange};
 use crate::StoreError;
 use crate::backend::blocking::blocking;
+use crate::backend::write::{ChangeAnswer, ChannelChange, RIGHT, StoreChange, WRONG};
 use crate::channel_store::{
     ChannelStore, ConversationRecord, GuessAnswer, IntentAnswer, OutgoingRecord, PairedSender, SendIntent, UnansweredMessage,
+};
+
+#[cfg(feature = "postgres")]
+pub(in crate::backend) use self::{
+    incoming::SEEN_AGE,
+    outgoing::{MOST_OUTGOING, outgoing_record},
 };
 
 /// A [`ChannelStore`] in the SQLite file of a [`SqliteCallLog`](crate::SqliteCallLog), which makes it.
@@ -24,25 +30,6 @@ use crate::channel_store::{
 pub struct SqliteChannels {
     database: Arc<Database>,
 }
-
-/// A change to the tables of channels.
-pub(super) enum ChannelChange {
-    Intend { intent: SendIntent, since: SystemTime },
-    Settle { id: String, outcome: SendOutcome, message: Option<String>, reason: Option<String>, at: SystemTime },
-    AddSender(PairedSender),
-    RemoveSender { channel: String, sender: String },
-    OpenCode { channel: String, hash: String, expires: SystemTime },
-    GuessCode { channel: String, hash: String, now: SystemTime, most: u32 },
-    Conversation(ConversationRecord),
-    Seen { channel: String, message: String, at: SystemTime, waiting: Option<(String, String)> },
-    Answered { channel: String, message: String },
-    TakeWaiting { sequence: i64, before: String, presence: String },
-    Cursor { channel: String, cursor: String },
-}
-
-/// What [`ChannelChange::GuessCode`] answers.
-const RIGHT: u64 = 1;
-const WRONG: u64 = 2;
 
 pub(super) fn apply(connection: &Connection, change: &ChannelChange) -> rusqlite::Result<ChangeAnswer> {
     let answer = match change {

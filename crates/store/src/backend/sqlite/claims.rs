@@ -5,22 +5,13 @@ use std::collections::HashSet;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::owners::Owners;
-use super::rows::{nanoseconds_since_1970, time};
 use super::session_rows::require;
 use crate::error::SqlFault;
+use crate::backend::values::{nanoseconds_since_1970, time};
+use crate::backend::write::ClaimRequest;
 use crate::{SessionOwner, StoreError};
 
 const PUT: &str = "INSERT OR REPLACE INTO claims (session, token, presence, pid, host, since) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-
-/// A claim to be made.
-pub(super) struct ClaimRequest {
-    pub(super) session: String,
-    /// Tells this claim from all others.
-    pub(super) token: String,
-    /// The id of the claiming process in [`Owners`].
-    pub(super) presence: String,
-    pub(super) owner: SessionOwner,
-}
 
 struct Holder {
     presence: String,

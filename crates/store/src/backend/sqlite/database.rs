@@ -8,12 +8,11 @@ use std::thread::JoinHandle;
 
 use rusqlite::Connection;
 
-use super::item::{ChangeAnswer, StoreChange};
 use super::owners::Owners;
-use super::queue::WriteQueue;
 use super::{SqliteOptions, open, writer};
 use crate::backend::blocking::blocking;
 use crate::error::SqlFault;
+use crate::backend::write::{ChangeAnswer, StoreChange, WriteQueue};
 use crate::{StoreError, StoreRevision, error};
 
 /// The file that was opened: SQLite continues to write to one that is deleted, and nobody would ever read that.

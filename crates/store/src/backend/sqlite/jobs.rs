@@ -12,14 +12,15 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, Row, params};
 
 use super::database::Database;
-use super::item::{ChangeAnswer, StoreChange};
-use super::rows::{bytes, integer, nanoseconds_since_1970, number, path, time};
+use super::rows::number;
 use crate::StoreError;
+use crate::backend::values::{bytes, integer, nanoseconds_since_1970, path, time};
+use crate::backend::write::{ChangeAnswer, JobChange, StoreChange};
 
 /// How long a job that has ended is remembered: as long as its output.
-const RETENTION: Duration = Duration::from_hours(14 * 24);
+pub(in crate::backend) const JOB_RETENTION: Duration = Duration::from_hours(14 * 24);
 /// How many are listed at once.
-const MAX_LISTED: u32 = 1000;
+pub(in crate::backend) const MAX_LISTED_JOBS: u32 = 1000;
 
 const COLUMNS: &str =
     "number, session, workspace, command, directory, sandbox, pid, start_time, started, socket, ending, spill, bytes, host";
@@ -34,20 +35,13 @@ pub struct SqliteJobs {
     database: Arc<Database>,
 }
 
-/// A change to the list of jobs.
-pub(super) enum JobChange {
-    Begin(JobRecord),
-    End { number: u64, end: JobEnd, bytes: u64 },
-    Forget(u64),
-}
-
 impl SqliteJobs {
     pub(super) fn new(database: Arc<Database>) -> Self {
         Self { database }
     }
 
     async fn changed(&self, change: JobChange) -> Result<u64, ToolError> {
-        self.database.written(StoreChange::Job(Box::new(change))).await.map_err(not_kept)
+        self.database.written(StoreChange::Job(Box::new(change))).await.map_err(jobs_not_kept)
     }
 }
 
@@ -61,7 +55,7 @@ impl JobRegistry for SqliteJobs {
     }
 
     fn list(&self, scope: JobScope) -> BoxFuture<'_, Result<Vec<JobRecord>, ToolError>> {
-        Box::pin(async move { self.database.read(move |connection| Ok(list(connection, &scope)?)).await.map_err(not_kept) })
+        Box::pin(async move { self.database.read(move |connection| Ok(list(connection, &scope)?)).await.map_err(jobs_not_kept) })
     }
 
     fn forget(&self, number: u64) -> BoxFuture<'_, Result<(), ToolError>> {
@@ -69,7 +63,7 @@ impl JobRegistry for SqliteJobs {
     }
 }
 
-fn not_kept(error: StoreError) -> ToolError {
+pub(in crate::backend) fn jobs_not_kept(error: StoreError) -> ToolError {
     ToolError::new(ErrorKind::ExecutionError, format!("The list of jobs cannot be used: {error}.")).with_source(error)
 }
 
@@ -86,7 +80,7 @@ pub(super) fn apply(connection: &Connection, change: &JobChange) -> rusqlite::Re
 
 /// Each that begins also sweeps, so that the list cannot grow for ever.
 fn begin(connection: &Connection, record: &JobRecord) -> rusqlite::Result<ChangeAnswer> {
-    let oldest = record.started.checked_sub(RETENTION).unwrap_or(SystemTime::UNIX_EPOCH);
+    let oldest = record.started.checked_sub(JOB_RETENTION).unwrap_or(SystemTime::UNIX_EPOCH);
     connection.prepare_cached("DELETE FROM jobs WHERE ended < ?1")?.execute([nanoseconds_since_1970(oldest)])?;
     connection.prepare_cached(BEGIN)?.execute(params![
         record.session,
@@ -111,7 +105,7 @@ fn end_of(connection: &Connection, number: u64, end: &JobEnd, written: u64) -> r
 }
 
 fn list(connection: &Connection, scope: &JobScope) -> rusqlite::Result<Vec<JobRecord>> {
-    let select = |column: &str| format!("SELECT {COLUMNS} FROM jobs WHERE {column} = ?1 ORDER BY number DESC LIMIT {MAX_LISTED}");
+    let select = |column: &str| format!("SELECT {COLUMNS} FROM jobs WHERE {column} = ?1 ORDER BY number DESC LIMIT {MAX_LISTED_JOBS}");
     let mut jobs: Vec<JobRecord> = match scope {
         JobScope::Session(session) => {
             connection.prepare_cached(&select("session"))?.query_map([session], record)?.collect::<Result<_, _>>()?

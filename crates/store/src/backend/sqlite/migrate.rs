@@ -24,7 +24,7 @@ const MIGRATIONS: &[&str] = &[
 ];
 
 /// The version this program knows.
-fn known() -> i64 {
+pub(in crate::backend) fn known() -> i64 {
     i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
 }
 

@@ -8,12 +8,13 @@ use rusqlite::{Connection, OptionalExtension, ToSql};
 use super::rows::{self, CALL_COLUMNS};
 use super::salvage;
 use crate::error::SqlFault;
+use crate::backend::values;
 use crate::{CallFilter, CallRecord, PreImageRecord, StoreError, short_id};
 
 pub(super) fn list(connection: &Connection, filter: &CallFilter) -> rusqlite::Result<Vec<CallRecord>> {
     let (condition, mut values) = condition(filter);
     let sql = format!("SELECT {CALL_COLUMNS} FROM calls WHERE {condition} ORDER BY id DESC LIMIT ?");
-    let limit = filter.limit.map_or(-1, rows::integer);
+    let limit = filter.limit.map_or(-1, values::integer);
     values.push(&limit);
     connection.prepare_cached(&sql)?.query_map(values.as_slice(), rows::call)?.collect()
 }
@@ -96,10 +97,10 @@ pub(super) fn session_images(connection: &Connection, session: &str) -> rusqlite
 
 pub(super) fn path_images(connection: &Connection, path: &Path) -> rusqlite::Result<Vec<PreImageRecord>> {
     let sql = "SELECT record, path, content, mode, after, created_directories, modified FROM pre_images WHERE path = ?1 ORDER BY sequence";
-    connection.prepare_cached(sql)?.query_map([rows::bytes(path)], rows::image)?.collect()
+    connection.prepare_cached(sql)?.query_map([values::bytes(path)], rows::image)?.collect()
 }
 
 pub(super) fn changed_paths(connection: &Connection) -> rusqlite::Result<HashSet<PathBuf>> {
     let mut statement = connection.prepare_cached("SELECT DISTINCT path FROM pre_images")?;
-    statement.query_map([], |row| Ok(rows::path(row.get(0)?)))?.collect()
+    statement.query_map([], |row| Ok(values::path(row.get(0)?)))?.collect()
 }

@@ -11,13 +11,14 @@ use std::time::Duration;
 use haft_contract::{Prunable, StoredEntry};
 use rusqlite::{Connection, Row, Transaction, TransactionBehavior};
 
-use self::blobs::BlobFiles;
+pub(in crate::backend) use self::blobs::BlobFiles;
 use super::owners::Owners;
-use super::rows::{number, path, time};
+use super::rows::number;
 use super::{claims, open, running};
 use crate::StoreError;
 use crate::backend::folder::PrivateFolder;
 use crate::error::SqlFault;
+use crate::backend::values::{path, time};
 
 /// How long to wait for another process that holds the database.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -1,14 +1,13 @@
 //! Records as rows and back.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::path::Path;
+use std::time::Duration;
 
 use rusqlite::types::Type;
 use rusqlite::{Connection, Row, params};
 use serde_json::Value;
 
+use crate::backend::values::{bytes, joined, nanoseconds, nanoseconds_since_1970, path, split, time};
 use crate::{BlobId, CallRecord, CallStatus, PreImageRecord};
 
 /// The columns of a call, in the order in which [`call`] reads them.
@@ -161,24 +160,6 @@ pub(super) fn image(row: &Row<'_>) -> rusqlite::Result<PreImageRecord> {
     })
 }
 
-pub(super) fn bytes(path: &Path) -> &[u8] {
-    path.as_os_str().as_bytes()
-}
-
-pub(super) fn path(bytes: Vec<u8>) -> PathBuf {
-    OsString::from_vec(bytes).into()
-}
-
-/// Paths hold no NUL, so it can end each.
-fn joined(paths: &[PathBuf]) -> Vec<u8> {
-    paths.iter().flat_map(|path| [bytes(path), b"\0"]).flatten().copied().collect()
-}
-
-fn split(joined: &[u8]) -> Vec<PathBuf> {
-    let Some(paths) = joined.strip_suffix(b"\0") else { return Vec::new() };
-    paths.split(|byte| *byte == 0).map(|bytes| path(bytes.to_vec())).collect()
-}
-
 fn json(value: &Value) -> String {
     value.to_string()
 }
@@ -189,27 +170,6 @@ fn value(row: &Row<'_>, column: usize) -> rusqlite::Result<Value> {
 
 fn parse(column: usize, text: &str) -> rusqlite::Result<Value> {
     serde_json::from_str(text).map_err(|error| rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error)))
-}
-
-fn nanoseconds(duration: Duration) -> i64 {
-    i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)
-}
-
-pub(in crate::backend) fn nanoseconds_since_1970(time: SystemTime) -> i64 {
-    match time.duration_since(SystemTime::UNIX_EPOCH) {
-        Ok(after) => nanoseconds(after),
-        Err(before) => -nanoseconds(before.duration()),
-    }
-}
-
-pub(in crate::backend) fn time(nanoseconds: i64) -> SystemTime {
-    let distance = Duration::from_nanos(nanoseconds.unsigned_abs());
-    if nanoseconds < 0 { SystemTime::UNIX_EPOCH - distance } else { SystemTime::UNIX_EPOCH + distance }
-}
-
-/// SQLite counts with a sign. What does not fit is no number that occurs.
-pub(super) fn integer<T: TryInto<i64>>(number: T) -> i64 {
-    number.try_into().unwrap_or(i64::MAX)
 }
 
 pub(super) fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {

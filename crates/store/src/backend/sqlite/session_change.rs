@@ -1,38 +1,13 @@
 //! Changes of sessions, each whole or not at all, whatever else its group holds.
 
-use std::time::SystemTime;
-
-use haft_contract::ports::SubAgentStatus;
 use rusqlite::Connection;
 
-use super::claims::{self, ClaimRequest};
 use super::failure::is_own;
-use super::item::ChangeAnswer;
 use super::owners::Owners;
-use super::{messages, session_rows, sub_agents, taint, todos, usage};
+use super::{claims, messages, session_rows, sub_agents, taint, todos, usage};
+use crate::StoreError;
+use crate::backend::write::{ChangeAnswer, SessionChange};
 use crate::error::SqlFault;
-use crate::{NewMessage, SessionRecord, StoreError, StoredTaint, TodoVersion, UsageRecord};
-
-/// A change to a session.
-pub(super) enum SessionChange {
-    Create(SessionRecord),
-    Rename { session: String, title: Option<String> },
-    SetModel { session: String, model: Option<String> },
-    SetAccess { session: String, access: Option<String> },
-    Close(String),
-    Delete(String),
-    Fork { session: String, at: Option<u64>, id: String, now: SystemTime },
-    Append { session: String, expected: Option<u64>, messages: Vec<NewMessage> },
-    Rewrite { session: String, from: u64, messages: Vec<NewMessage>, reason: String, now: SystemTime },
-    Claim(ClaimRequest),
-    Release { token: String },
-    Usage(UsageRecord),
-    SubAgent { status: SubAgentStatus, presence: String },
-    InterruptSubAgents { now: SystemTime },
-    Todos { session: String, version: TodoVersion },
-    Taint { session: String, taint: StoredTaint },
-    SetSkills { session: String, skills: Option<String> },
-}
 
 /// The outer error is the database's, the inner one this change's own.
 pub(super) fn apply(connection: &Connection, change: &SessionChange, owners: &Owners) -> rusqlite::Result<ChangeAnswer> {

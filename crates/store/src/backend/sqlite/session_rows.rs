@@ -6,9 +6,10 @@ use haft_contract::Access;
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
 use super::reader::candidates;
-use super::rows::{bytes, integer, is_conversion, lossy, nanoseconds_since_1970, number, path, time};
+use super::rows::{is_conversion, lossy, number};
 use super::{salvage, taint, todos};
 use crate::error::SqlFault;
+use crate::backend::values::{bytes, integer, nanoseconds_since_1970, path, time};
 use crate::session_store::LAST;
 use crate::{SessionFilter, SessionRecord, StoreError, StoredTaint, short_id};
 

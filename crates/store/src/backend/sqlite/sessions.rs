@@ -7,13 +7,11 @@ use haft_contract::ports::SubAgentStatus;
 use haft_contract::{Access, BoxFuture};
 use rusqlite::Connection;
 
-use super::claims::ClaimRequest;
 use super::database::Database;
-use super::item::{ChangeAnswer, StoreChange};
-use super::session_change::SessionChange;
 use super::{messages, session_rows, sub_agents, taint, todos, usage};
 use crate::backend::blocking::blocking;
 use crate::error::SqlFault;
+use crate::backend::write::{ChangeAnswer, ClaimRequest, SessionChange, StoreChange};
 use crate::session_store::new_id;
 use crate::{
     MessageRecord, NewMessage, NewSession, ReplacedMessage, SessionClaim, SessionFilter, SessionOverview, SessionOwner, SessionRecord,

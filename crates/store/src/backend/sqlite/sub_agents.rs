@@ -7,9 +7,11 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::owners::Owners;
-use super::rows::{bytes, integer, nanoseconds_since_1970, number, path, time};
 use crate::UsageSum;
 use crate::error::SqlFault;
+use super::rows::number;
+use crate::backend::values::{bytes, integer, nanoseconds_since_1970, path, time};
+use crate::{StoreError, UsageSum};
 
 const COLUMNS: &str = "session, parent, depth, label, agent, agent_type, task, model, state, background, created, started, ended, rounds, \
      calls, input, output, cost_micros, answer, error, reported, is_open, sandbox, cwd, thinking";
@@ -24,7 +26,7 @@ const ACTIVE: &str = "SELECT session, presence FROM sub_agents WHERE presence IS
 const INTERRUPT: &str = "UPDATE sub_agents SET state = 'failed', error = ?2, ended = ?3, presence = NULL, reported = 0 WHERE session = ?1";
 
 /// What a sub-agent says that ended with its process.
-const INTERRUPTED: &str = "interrupted: the process that ran it has ended";
+pub(in crate::backend) const INTERRUPTED: &str = "interrupted: the process that ran it has ended";
 
 /// The session, and every session of a sub-agent beneath it.
 const TREE: &str = "WITH RECURSIVE tree (id) AS (SELECT ?1 UNION SELECT session FROM sub_agents JOIN tree ON parent = tree.id) \

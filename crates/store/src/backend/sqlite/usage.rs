@@ -2,9 +2,11 @@
 
 use rusqlite::{Connection, params};
 
-use super::rows::{integer, nanoseconds_since_1970, number};
 use crate::error::SqlFault;
 use crate::{UsageRecord, UsageSum};
+use super::rows::number;
+use crate::backend::values::{integer, nanoseconds_since_1970};
+use crate::{StoreError, UsageRecord, UsageSum};
 
 const ADD: &str = "INSERT INTO usage (session, turn, model, input, output, cached, cache_writes, reasoning, cost_micros, at, day) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";

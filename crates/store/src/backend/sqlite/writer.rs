@@ -10,12 +10,11 @@ use std::sync::Arc;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::database::DatabaseFile;
-use super::failure::is_own;
-use super::item::{ChangeAnswer, QueueItem, StoreChange};
+use super::failure::{copy_of, is_own};
 use super::owners::Owners;
-use super::queue::WriteQueue;
 use super::{automation, channels, jobs, open, rows, running, session_change};
 use crate::error::SqlFault;
+use crate::backend::write::{ChangeAnswer, QueueItem, StoreChange, WriteQueue};
 use crate::{CallRecord, StoreError};
 
 /// Writes until the queue is closed and empty.
@@ -33,13 +32,21 @@ pub(super) fn run(mut connection: Connection, queue: Arc<WriteQueue>, owners: &O
                 queue.settle(group, answers);
                 Vec::new()
             }
-            Err(error) => queue.postpone(group, &error),
+            Err(error) => postpone(queue, group, error, file),
         };
         if !held.is_empty() && queue.is_closed() {
             break;
         }
     }
     open::empty_log(&connection, file.path(), log_left);
+}
+
+fn postpone(queue: &WriteQueue, group: Vec<QueueItem>, error: rusqlite::Error, file: &DatabaseFile) -> Vec<QueueItem> {
+    let path = file.path().to_owned();
+    if matches!(StoreError::database(&path, copy_of(&error)), StoreError::Damaged { .. }) {
+        open::suspect(&path);
+    }
+    queue.postpone(group, move || StoreError::database(&path, copy_of(&error)))
 }
 
 /// Closes the queue when the thread ends, by a panic too.
@@ -117,7 +124,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::backend::sqlite::session_change::SessionChange;
+    use crate::backend::write::SessionChange;
     use crate::{CallStatus, NewMessage, NewSession};
 
     fn item(id: &str, content: usize) -> QueueItem {

@@ -4,12 +4,12 @@ use std::time::{Duration, SystemTime};
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{RIGHT, WRONG};
-use crate::backend::sqlite::rows::{integer, nanoseconds_since_1970, time};
+use crate::backend::values::{integer, nanoseconds_since_1970, time};
+use crate::backend::write::{RIGHT, WRONG};
 use crate::channel_store::{ConversationRecord, PairedSender};
 
 /// How long a message that came in is remembered: services deliver again for a day at most.
-const SEEN_AGE: Duration = Duration::from_hours(3 * 24);
+pub(in crate::backend) const SEEN_AGE: Duration = Duration::from_hours(3 * 24);
 const CONVERSATION: &str = "SELECT channel, conversation, session, sender, is_owner, updated FROM channel_conversations";
 const PUT_CONVERSATION: &str = "INSERT INTO channel_conversations (channel, conversation, session, sender, is_owner, updated) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (channel, conversation) DO UPDATE SET session = excluded.session, \

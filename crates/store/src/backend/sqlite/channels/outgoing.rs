@@ -5,11 +5,11 @@ use std::time::SystemTime;
 use haft_contract::ports::SendOutcome;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::backend::sqlite::rows::{integer, nanoseconds_since_1970, time};
+use crate::backend::values::{integer, nanoseconds_since_1970, time};
 use crate::channel_store::{INTENT_AGE, OutgoingRecord, SendIntent};
 
 /// Rows that are kept; the oldest go.
-const MOST: u64 = 20_000;
+pub(in crate::backend) const MOST_OUTGOING: u64 = 20_000;
 const COLUMNS: &str = "id, channel, recipient, action, fingerprint, excerpt, session, call, created, outcome, message, reason";
 const ADD: &str = "INSERT INTO channel_messages (id, channel, recipient, action, fingerprint, excerpt, session, call, created) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
@@ -36,7 +36,7 @@ pub(super) fn intend(connection: &Connection, intent: &SendIntent, since: System
         call,
         nanoseconds_since_1970(intent.created),
     ])?;
-    connection.prepare_cached(FORGET_OLD)?.execute([integer(MOST)])?;
+    connection.prepare_cached(FORGET_OLD)?.execute([integer(MOST_OUTGOING)])?;
     Ok(0)
 }
 
@@ -67,7 +67,6 @@ pub(super) fn list(connection: &Connection, channel: Option<&str>, limit: usize,
 
 fn record(row: &Row<'_>, now: SystemTime) -> rusqlite::Result<OutgoingRecord> {
     let origin = row.get::<_, Option<String>>(6)?.zip(row.get::<_, Option<String>>(7)?);
-    let created = time(row.get(8)?);
     let intent = SendIntent {
         id: row.get(0)?,
         channel: row.get(1)?,
@@ -76,14 +75,24 @@ fn record(row: &Row<'_>, now: SystemTime) -> rusqlite::Result<OutgoingRecord> {
         fingerprint: row.get(4)?,
         excerpt: row.get(5)?,
         origin,
-        created,
+        created: time(row.get(8)?),
     };
-    let outcome = row.get::<_, Option<String>>(9)?.map(|name| name.parse().unwrap_or(SendOutcome::Unknown));
-    let (message, reason) = (row.get(10)?, row.get(11)?);
+    let outcome: Option<String> = row.get(9)?;
+    Ok(outgoing_record(intent, outcome.as_deref(), (row.get(10)?, row.get(11)?), now))
+}
+
+/// What is known of a message that was to be sent.
+pub(in crate::backend) fn outgoing_record(
+    intent: SendIntent,
+    outcome: Option<&str>,
+    (message, reason): (Option<String>, Option<String>),
+    now: SystemTime,
+) -> OutgoingRecord {
+    let outcome = outcome.map(|name| name.parse().unwrap_or(SendOutcome::Unknown));
     // The process that sent it was killed in between.
-    if outcome.is_none() && now.duration_since(created).is_ok_and(|age| age > INTENT_AGE) {
+    if outcome.is_none() && now.duration_since(intent.created).is_ok_and(|age| age > INTENT_AGE) {
         let reason = "the program ended before the channel had answered".to_owned();
-        return Ok(OutgoingRecord { intent, outcome: Some(SendOutcome::Unknown), message, reason: Some(reason) });
+        return OutgoingRecord { intent, outcome: Some(SendOutcome::Unknown), message, reason: Some(reason) };
     }
-    Ok(OutgoingRecord { intent, outcome, message, reason })
+    OutgoingRecord { intent, outcome, message, reason }
 }

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use rusqlite::{Connection, Row, params};
 
 use crate::backend::sqlite::owners::Owners;
-use crate::backend::sqlite::rows::{nanoseconds_since_1970, time};
+use crate::backend::values::{nanoseconds_since_1970, time};
 use crate::channel_store::UnansweredMessage;
 use crate::error::SqlFault;
 

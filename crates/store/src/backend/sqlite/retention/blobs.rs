@@ -15,18 +15,18 @@ use crate::backend::folder::PrivateFolder;
 const LONGEST_WRITING: Duration = Duration::from_hours(24);
 
 /// The files of a folder and of the folders in it.
-pub(super) struct BlobFiles {
+pub(in crate::backend) struct BlobFiles {
     folder: PathBuf,
     /// Names of files and of folders that are in use.
     in_use: HashSet<String>,
 }
 
 impl BlobFiles {
-    pub(super) fn pre_images(data: &PrivateFolder, in_use: HashSet<String>) -> Self {
+    pub(in crate::backend) fn pre_images(data: &PrivateFolder, in_use: HashSet<String>) -> Self {
         Self { folder: data.path().join(PRE_IMAGES), in_use }
     }
 
-    pub(super) fn spills(data: &PrivateFolder, sessions: &HashSet<String>) -> Self {
+    pub(in crate::backend) fn spills(data: &PrivateFolder, sessions: &HashSet<String>) -> Self {
         Self { folder: data.path().join(SPILLS), in_use: sessions.iter().map(|session| folder_name(session)).collect() }
     }
 

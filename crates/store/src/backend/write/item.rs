@@ -5,19 +5,16 @@ use std::path::PathBuf;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::automation::AutomationWrite;
-use super::channels::ChannelChange;
-use super::jobs::JobChange;
-use super::session_change::SessionChange;
+use super::change::{AutomationWrite, ChannelChange, JobChange, SessionChange};
 use crate::{CallRecord, CallStatus, PreImageRecord, StoreError};
 
 /// Bytes that may wait, the current group included.
-pub(super) const MAX_QUEUED_BYTES: usize = 64 << 20;
+pub(in crate::backend) const MAX_QUEUED_BYTES: usize = 64 << 20;
 /// The least weight of a record: no more than 4096 wait.
-pub(super) const MIN_WEIGHT: usize = MAX_QUEUED_BYTES / 4096;
+pub(in crate::backend) const MIN_WEIGHT: usize = MAX_QUEUED_BYTES / 4096;
 
 /// A change to be written.
-pub(super) enum StoreChange {
+pub(in crate::backend) enum StoreChange {
     Record(Box<CallRecord>),
     /// A record that the writer makes, so that the call need not.
     Deferred(Box<dyn FnOnce() -> CallRecord + Send>),
@@ -47,25 +44,25 @@ pub(super) enum StoreChange {
 
 impl StoreChange {
     /// Whether nothing of what it removes may stay on disk.
-    pub(super) fn erases(&self) -> bool {
+    pub(in crate::backend) fn erases(&self) -> bool {
         matches!(self, Self::Session(change) if matches!(**change, SessionChange::Delete(_)))
     }
 }
 
 /// The answer to the waiting caller: the number of the next message after messages were written, the number of a job after it
 /// began, 1 if an interrupted call was taken or a change of automation was made, and otherwise 0.
-pub(super) type ChangeAnswer = Result<u64, StoreError>;
+pub(in crate::backend) type ChangeAnswer = Result<u64, StoreError>;
 
 /// A change, and the caller that waits for it.
-pub(super) struct QueueItem {
-    pub(super) change: StoreChange,
-    pub(super) reply: Option<oneshot::Sender<ChangeAnswer>>,
-    pub(super) weight: usize,
+pub(in crate::backend) struct QueueItem {
+    pub(in crate::backend) change: StoreChange,
+    pub(in crate::backend) reply: Option<oneshot::Sender<ChangeAnswer>>,
+    pub(in crate::backend) weight: usize,
 }
 
 impl QueueItem {
     /// Makes a record that was put off.
-    pub(super) fn make(&mut self) {
+    pub(in crate::backend) fn make(&mut self) {
         if !matches!(self.change, StoreChange::Deferred(_)) {
             return;
         }
@@ -74,25 +71,25 @@ impl QueueItem {
         }
     }
     /// Whether it notes that this process runs a call.
-    pub(super) fn needs_presence(&self) -> bool {
+    pub(in crate::backend) fn needs_presence(&self) -> bool {
         match &self.change {
             StoreChange::Record(record) => record.status == CallStatus::Begun,
             StoreChange::TakeInterrupted { .. } => true,
             _ => false,
         }
     }
-    pub(super) fn is_flush(&self) -> bool {
+    pub(in crate::backend) fn is_flush(&self) -> bool {
         matches!(self.change, StoreChange::Nothing)
     }
 }
 
-pub(super) fn answer(reply: oneshot::Sender<ChangeAnswer>, answer: ChangeAnswer) {
+pub(in crate::backend) fn answer(reply: oneshot::Sender<ChangeAnswer>, answer: ChangeAnswer) {
     // The caller may have stopped waiting.
     reply.send(answer).ok();
 }
 
 /// The approximate size of a record. Effects and rewritten arguments are about as large as the arguments they come from.
-pub(super) fn weight_of(record: &CallRecord) -> usize {
+pub(in crate::backend) fn weight_of(record: &CallRecord) -> usize {
     (3 * size_of_value(&record.arguments) + record.summary.len()).max(MIN_WEIGHT)
 }
 

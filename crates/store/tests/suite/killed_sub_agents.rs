@@ -1,23 +1,18 @@
 //! Sub-agents whose process was killed.
 
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
 
 use haft_contract::ports::SubAgentState;
-use haft_store::SessionStore;
-use tempfile::tempdir;
 
-use super::open;
-use crate::common::{new_session, sub_agent};
-
-const CHILD: &str = "HAFT_STORE_TEST_SUB_AGENTS_CHILD";
+use crate::common::new_session;
+use crate::suite::sub_agent_status::sub_agent;
+use crate::suite::test_store::{TestStore, until};
 
 /// Not a test by itself: the process that is killed.
 #[tokio::test]
 async fn child_that_runs_sub_agents() {
-    let Some(folder) = std::env::var_os(CHILD).map(PathBuf::from) else { return };
-    let store = open(&folder).sessions();
+    let Some(store) = TestStore::of_parent() else { return };
+    let store = store.open().await.sessions;
     for (id, state) in [("done", SubAgentState::Done), ("pending", SubAgentState::Pending), ("running", SubAgentState::Running)] {
         store.create(new_session(id)).await.unwrap();
         store.put_sub_agent(sub_agent(id, "parent", state)).await.unwrap();
@@ -26,21 +21,14 @@ async fn child_that_runs_sub_agents() {
     std::thread::sleep(std::time::Duration::from_mins(1));
 }
 
-#[tokio::test]
-async fn sub_agents_of_a_killed_process_have_failed_and_others_are_as_they_were() {
-    let folder = tempdir().unwrap();
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "sqlite_suite::sub_agents::child_that_runs_sub_agents", "--nocapture"])
-        .env(CHILD, folder.path())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+pub(crate) async fn sub_agents_of_a_killed_process_have_failed_and_others_are_as_they_were(place: &TestStore) {
+    let mut child = place.process("suite::killed_sub_agents::child_that_runs_sub_agents").spawn().unwrap();
     assert!(BufReader::new(child.stdout.take().unwrap()).lines().any(|line| line.unwrap() == "ready"));
-    let store = open(folder.path()).sessions();
+    let store = place.open().await.sessions;
     assert_eq!(store.interrupt_sub_agents().await.unwrap(), 0, "it still runs");
     child.kill().unwrap();
     child.wait().unwrap();
-    assert_eq!(store.interrupt_sub_agents().await.unwrap(), 2);
+    assert_eq!(until(async || store.interrupt_sub_agents().await.unwrap(), |count| *count > 0).await, 2);
     assert_eq!(store.interrupt_sub_agents().await.unwrap(), 0, "once");
     for status in store.sub_agents("parent").await.unwrap() {
         let interrupted = status.id != "done";

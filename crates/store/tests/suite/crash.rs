@@ -1,16 +1,12 @@
 //! A process that is killed while it appends.
 
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
 
-use haft_store::{CallLog, NewMessage, SessionOwner, SessionStore};
-use tempfile::tempdir;
+use haft_store::NewMessage;
 
-use super::open;
 use crate::common::{messages, new_session, record, second};
+use crate::suite::test_store::{TestStore, claimed_when_free};
 
-const CHILD: &str = "HAFT_STORE_TEST_APPENDING_CHILD";
 /// How many messages are appended at once.
 const BATCH: u64 = 3;
 
@@ -23,10 +19,10 @@ fn numbered(number: u64) -> NewMessage {
 /// Not a test by itself: the process that is killed.
 #[tokio::test]
 async fn child_that_appends() {
-    let Some(folder) = std::env::var_os(CHILD).map(PathBuf::from) else { return };
-    let log = open(&folder);
-    let sessions = log.sessions();
-    let _claim = sessions.claim("s1", SessionOwner::this_process()).await.unwrap();
+    let Some(store) = TestStore::of_parent() else { return };
+    let opened = store.open().await;
+    let (log, sessions) = (&opened.log, &opened.sessions);
+    let _claim = claimed_when_free(&**sessions, "s1").await;
     let mut next = sessions.open("s1").await.unwrap().messages;
     // Until it is killed; bounded in case it is not.
     for _ in 0..10_000 {
@@ -37,13 +33,8 @@ async fn child_that_appends() {
 }
 
 /// Starts the process, kills it after so many acknowledgements, and says the last one it gave.
-fn killed_after(folder: &std::path::Path, acknowledgements: usize) -> u64 {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "sqlite_suite::crash::child_that_appends", "--nocapture"])
-        .env(CHILD, folder)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+fn killed_after(store: &TestStore, acknowledgements: usize) -> u64 {
+    let mut child = store.process("suite::crash::child_that_appends").spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut acknowledged = lines.by_ref().filter_map(|line| line.unwrap().strip_prefix("acknowledged ").map(|next| next.parse().unwrap()));
     let last = acknowledged.by_ref().nth(acknowledgements - 1);
@@ -53,15 +44,15 @@ fn killed_after(folder: &std::path::Path, acknowledgements: usize) -> u64 {
     acknowledged.last().or(last).unwrap()
 }
 
-#[tokio::test]
-async fn a_killed_process_loses_nothing_that_was_acknowledged() {
-    let folder = tempdir().unwrap();
-    open(folder.path()).sessions().create(new_session("s1")).await.unwrap();
+pub(crate) async fn a_killed_process_loses_nothing_that_was_acknowledged(store: &TestStore) {
+    store.open().await.sessions.create(new_session("s1")).await.unwrap();
     // One after the other in the same database: each continues where the one before was killed.
     for acknowledgements in [1, 2, 3, 5, 8, 13, 40, 100] {
-        let acknowledged = killed_after(folder.path(), acknowledgements);
-        let sessions = open(folder.path()).sessions();
-        let found = messages(&sessions, "s1").await;
+        let acknowledged = killed_after(store, acknowledgements);
+        let sessions = store.open().await.sessions;
+        // What was sent to a server before the kill is done, or it is not, once the session can be claimed.
+        let _claim = claimed_when_free(&*sessions, "s1").await;
+        let found = messages(&*sessions, "s1").await;
         let count = found.len() as u64;
         assert!(count >= acknowledged, "{acknowledged} were acknowledged, {count} are there");
         assert_eq!((count % BATCH, sessions.open("s1").await.unwrap().messages), (0, count), "half of an append is there");

@@ -1,16 +1,12 @@
 //! Calls whose process was killed before they had an outcome.
 
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 
-use haft_store::{CallLog, CallRecord, CallStatus};
-use tempfile::tempdir;
+use haft_store::{CallRecord, CallStatus};
 
-use super::open;
 use crate::common::record;
-
-const CHILD: &str = "HAFT_STORE_TEST_RUNNING_CHILD";
+use crate::suite::test_store::{TestStore, until};
 
 fn begun(id: &str) -> CallRecord {
     CallRecord { status: CallStatus::Begun, ..record(id) }
@@ -19,8 +15,8 @@ fn begun(id: &str) -> CallRecord {
 /// Not a test by itself: the process that is killed in the middle of `r2`.
 #[tokio::test]
 async fn child_that_runs_calls() {
-    let Some(folder) = std::env::var_os(CHILD).map(PathBuf::from) else { return };
-    let log = open(&folder);
+    let Some(store) = TestStore::of_parent() else { return };
+    let log = store.open().await.log;
     log.append(begun("r1")).unwrap();
     log.append(record("r1")).unwrap();
     log.append(begun("r2")).unwrap();
@@ -29,27 +25,20 @@ async fn child_that_runs_calls() {
     std::thread::sleep(std::time::Duration::from_mins(1));
 }
 
-fn running(folder: &Path) -> Child {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "sqlite_suite::interrupted::child_that_runs_calls", "--nocapture"])
-        .env(CHILD, folder)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+fn running(store: &TestStore) -> Child {
+    let mut child = store.process("suite::interrupted::child_that_runs_calls").spawn().unwrap();
     let ready = BufReader::new(child.stdout.take().unwrap()).lines().any(|line| line.unwrap() == "ready");
     assert!(ready);
     child
 }
 
-#[tokio::test]
-async fn a_call_is_interrupted_when_its_process_is_gone_and_has_one_finder() {
-    let folder = tempdir().unwrap();
-    let mut child = running(folder.path());
-    let (log, other) = (open(folder.path()), open(folder.path()));
+pub(crate) async fn a_call_is_interrupted_when_its_process_is_gone_and_has_one_finder(store: &TestStore) {
+    let mut child = running(store);
+    let (log, other) = (store.open().await.log, store.open().await.log);
     assert_eq!(log.take_interrupted().await.unwrap(), [], "it still runs");
     child.kill().unwrap();
     child.wait().unwrap();
-    assert_eq!(log.take_interrupted().await.unwrap(), [begun("r2")]);
+    assert_eq!(until(async || log.take_interrupted().await.unwrap(), |calls| !calls.is_empty()).await, [begun("r2")]);
     assert_eq!((log.take_interrupted().await.unwrap(), other.take_interrupted().await.unwrap()), (vec![], vec![]), "it was taken");
     // The process that took it ends without an outcome too.
     drop(log);
@@ -57,16 +46,14 @@ async fn a_call_is_interrupted_when_its_process_is_gone_and_has_one_finder() {
     other.append(CallRecord { status: CallStatus::Error("interrupted".into()), ..record("r2") }).unwrap();
     other.flush().await.unwrap();
     drop(other);
-    assert_eq!(open(folder.path()).take_interrupted().await.unwrap(), []);
+    assert_eq!(store.open().await.log.take_interrupted().await.unwrap(), []);
 }
 
-#[tokio::test]
-async fn a_call_that_was_undone_is_not_interrupted_any_more() {
-    let folder = tempdir().unwrap();
-    let log = open(folder.path());
+pub(crate) async fn a_call_that_was_undone_is_not_interrupted_any_more(store: &TestStore) {
+    let log = store.open().await.log;
     log.append(begun("r1")).unwrap();
     log.append(begun("r2")).unwrap();
     log.mark_undone("r1").await.unwrap();
     drop(log);
-    assert_eq!(open(folder.path()).take_interrupted().await.unwrap(), [begun("r2")]);
+    assert_eq!(store.open().await.log.take_interrupted().await.unwrap(), [begun("r2")]);
 }

@@ -9,9 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::failure::copy_of;
 use super::item::{ChangeAnswer, MAX_QUEUED_BYTES, MIN_WEIGHT, QueueItem, StoreChange, answer, weight_of};
-use super::open;
 use crate::{CallRecord, StoreError};
 
 /// This many waiting records are worth a commit at once.
@@ -35,6 +33,9 @@ enum WriterWait {
     Request,
 }
 
+/// Makes the error once for each who must know: errors cannot be cloned.
+type TellFault = Box<dyn Fn() -> StoreError + Send>;
+
 struct QueueState {
     items: Vec<QueueItem>,
     /// Total weight of unsettled items, the writer's current group included.
@@ -45,14 +46,14 @@ struct QueueState {
     /// How many callers wait for space.
     blocked: usize,
     /// Why the records that the writer holds could not be written yet.
-    stuck: Option<rusqlite::Error>,
+    stuck: Option<TellFault>,
     /// Why a record was given up, until it is reported.
     lost: Option<StoreError>,
     closed: bool,
 }
 
 /// The queue of changes.
-pub(super) struct WriteQueue {
+pub(in crate::backend) struct WriteQueue {
     path: PathBuf,
     patience: Duration,
     state: Mutex<QueueState>,
@@ -62,7 +63,7 @@ pub(super) struct WriteQueue {
 
 impl WriteQueue {
     /// For the database at `path`; a record waits at most `patience` for space.
-    pub(super) fn new(path: PathBuf, patience: Duration) -> Self {
+    pub(in crate::backend) fn new(path: PathBuf, patience: Duration) -> Self {
         let state = QueueState {
             items: Vec::new(),
             weight: 0,
@@ -81,13 +82,13 @@ impl WriteQueue {
     }
 
     /// Adds a record without waiting for it. Reports failures of earlier ones.
-    pub(super) fn append(&self, record: CallRecord) -> Result<(), StoreError> {
+    pub(in crate::backend) fn append(&self, record: CallRecord) -> Result<(), StoreError> {
         let weight = weight_of(&record);
         self.add(StoreChange::Record(Box::new(record)), weight)
     }
 
     /// Adds a record that the writer is to make. It counts as a small one: its maker promises that.
-    pub(super) fn append_with(&self, make: Box<dyn FnOnce() -> CallRecord + Send>) -> Result<(), StoreError> {
+    pub(in crate::backend) fn append_with(&self, make: Box<dyn FnOnce() -> CallRecord + Send>) -> Result<(), StoreError> {
         self.add(StoreChange::Deferred(make), MIN_WEIGHT)
     }
 
@@ -97,14 +98,14 @@ impl WriteQueue {
         if state.is_full(weight) {
             state = self.wait_for_space(state, weight)?;
         }
-        let report = state.report(&self.path);
+        let report = state.report();
         self.put(state, QueueItem { change, reply: None, weight });
         report
     }
 
     /// Adds a change whose outcome the caller waits for; `None` if there is nothing to wait for. It needs no space in the queue:
     /// such callers wait, so there are never many.
-    pub(super) fn request(&self, change: StoreChange) -> Result<Option<oneshot::Receiver<ChangeAnswer>>, StoreError> {
+    pub(in crate::backend) fn request(&self, change: StoreChange) -> Result<Option<oneshot::Receiver<ChangeAnswer>>, StoreError> {
         let mut state = self.lock();
         state.refuse_if_closed()?;
         let weight = if matches!(change, StoreChange::Nothing) { 0 } else { MIN_WEIGHT };
@@ -117,7 +118,7 @@ impl WriteQueue {
     }
 
     /// Adds a change without waiting for it, to be written soon and tried again until it is.
-    pub(super) fn insist(&self, change: StoreChange) -> Result<(), StoreError> {
+    pub(in crate::backend) fn insist(&self, change: StoreChange) -> Result<(), StoreError> {
         let mut state = self.lock();
         state.refuse_if_closed()?;
         state.urgent = true;
@@ -157,7 +158,7 @@ impl WriteQueue {
     }
 
     /// For the writer: the next group, with what it still holds from a failed one; `None` at the end.
-    pub(super) fn next_group(&self, held: Vec<QueueItem>) -> Option<Vec<QueueItem>> {
+    pub(in crate::backend) fn next_group(&self, held: Vec<QueueItem>) -> Option<Vec<QueueItem>> {
         let mut state = self.lock();
         if held.is_empty() {
             state = self.sleep(state, WriterWait::Work, Duration::MAX);
@@ -182,7 +183,7 @@ impl WriteQueue {
     }
 
     /// For the writer: the group is on disk, with an answer for each item.
-    pub(super) fn settle(&self, mut group: Vec<QueueItem>, answers: Vec<ChangeAnswer>) {
+    pub(in crate::backend) fn settle(&self, mut group: Vec<QueueItem>, answers: Vec<ChangeAnswer>) {
         let mut state = self.lock();
         state.stuck = None;
         for (item, answered) in group.iter_mut().zip(answers) {
@@ -197,10 +198,7 @@ impl WriteQueue {
 
     /// For the writer: the group could not be written. Returns the records, which are tried again. Waiting callers
     /// get the error now, and their changes are dropped.
-    pub(super) fn postpone(&self, group: Vec<QueueItem>, error: &rusqlite::Error) -> Vec<QueueItem> {
-        if matches!(StoreError::database(&self.path, copy_of(error)), StoreError::Damaged { .. }) {
-            open::suspect(&self.path);
-        }
+    pub(in crate::backend) fn postpone(&self, group: Vec<QueueItem>, tell: impl Fn() -> StoreError + Send + 'static) -> Vec<QueueItem> {
         let mut held = Vec::new();
         let mut state = self.lock();
         for mut item in group {
@@ -209,9 +207,9 @@ impl WriteQueue {
                 continue;
             };
             state.weight -= item.weight;
-            answer(reply, Err(StoreError::database(&self.path, copy_of(error))));
+            answer(reply, Err(tell()));
         }
-        state.stuck = (!held.is_empty()).then(|| copy_of(error));
+        state.stuck = (!held.is_empty()).then(|| Box::new(tell) as TellFault);
         self.wake_blocked(&state);
         held
     }
@@ -223,18 +221,18 @@ impl WriteQueue {
     }
 
     /// No more from now on; the writer ends after what is queued.
-    pub(super) fn close(&self) {
+    pub(in crate::backend) fn close(&self) {
         self.lock().closed = true;
         self.work.notify_all();
         self.space.notify_all();
     }
 
-    pub(super) fn is_closed(&self) -> bool {
+    pub(in crate::backend) fn is_closed(&self) -> bool {
         self.lock().closed
     }
 
     /// For the writer, when it ends in any way: drops the queue, so that waiting callers get an error.
-    pub(super) fn abandon(&self) {
+    pub(in crate::backend) fn abandon(&self) {
         self.close();
         let items = std::mem::take(&mut self.lock().items);
         drop(items);
@@ -260,10 +258,10 @@ impl QueueState {
         if self.closed { Err(StoreError::Closed("its writer has ended".into())) } else { Ok(()) }
     }
 
-    fn report(&mut self, path: &std::path::Path) -> Result<(), StoreError> {
+    fn report(&mut self) -> Result<(), StoreError> {
         if let Some(error) = self.lost.take() {
             return Err(error);
         }
-        self.stuck.as_ref().map_or(Ok(()), |error| Err(StoreError::database(path, copy_of(error))))
+        self.stuck.as_ref().map_or(Ok(()), |tell| Err(tell()))
     }
 }

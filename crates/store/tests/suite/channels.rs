@@ -3,11 +3,10 @@
 use std::time::{Duration, SystemTime};
 
 use haft_contract::ports::SendOutcome;
-use haft_store::{ChannelStore, ConversationRecord, GuessAnswer, IntentAnswer, PairedSender, SendIntent, SessionStore, UnansweredMessage};
-use tempfile::tempdir;
+use haft_store::{ConversationRecord, GuessAnswer, IntentAnswer, PairedSender, SendIntent, UnansweredMessage};
 
-use super::open;
 use crate::common::new_session;
+use crate::suite::test_store::TestStore;
 
 fn at(seconds: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
@@ -26,10 +25,8 @@ fn intent(id: &str, fingerprint: &str, created: u64) -> SendIntent {
     }
 }
 
-#[tokio::test]
-async fn message_is_intended_once_and_its_first_certain_outcome_counts() {
-    let folder = tempdir().unwrap();
-    let channels = open(folder.path()).channels();
+pub(crate) async fn message_is_intended_once_and_its_first_certain_outcome_counts(store: &TestStore) {
+    let channels = store.open().await.channels;
     assert_eq!(channels.intend(intent("1", "f", 100), at(0)).await.unwrap(), IntentAnswer::Recorded);
     // The same id, and the same content while nobody knows what became of it.
     for again in [intent("1", "g", 101), intent("2", "f", 101)] {
@@ -50,10 +47,8 @@ async fn message_is_intended_once_and_its_first_certain_outcome_counts() {
     assert_eq!(channels.outgoing(Some("mail"), 10, at(9000)).await.unwrap(), []);
 }
 
-#[tokio::test]
-async fn code_is_used_once_expires_and_ends_with_too_many_guesses() {
-    let folder = tempdir().unwrap();
-    let channels = open(folder.path()).channels();
+pub(crate) async fn code_is_used_once_expires_and_ends_with_too_many_guesses(store: &TestStore) {
+    let channels = store.open().await.channels;
     let guess = |hash: &'static str, now: u64| channels.guess_code("phone", hash, at(now), 3);
     assert_eq!(guess("right", 1).await.unwrap(), GuessAnswer::NoCode);
     channels.open_code("phone", "right", at(100)).await.unwrap();
@@ -70,9 +65,7 @@ async fn code_is_used_once_expires_and_ends_with_too_many_guesses() {
     assert_eq!(guess("right", 1).await.unwrap(), GuessAnswer::NoCode);
 }
 
-#[tokio::test]
-async fn senders_conversations_and_cursors_survive_and_end_with_their_session() {
-    let folder = tempdir().unwrap();
+pub(crate) async fn senders_conversations_and_cursors_survive_and_end_with_their_session(store: &TestStore) {
     let sender = PairedSender { channel: "phone".into(), sender: "5".into(), name: "Ann".into(), added: at(7) };
     let conversation = |session: &str, updated: u64| ConversationRecord {
         channel: "phone".into(),
@@ -83,17 +76,17 @@ async fn senders_conversations_and_cursors_survive_and_end_with_their_session() 
         updated: at(updated),
     };
     {
-        let log = open(folder.path());
-        let channels = log.channels();
-        log.sessions().create(new_session("s1")).await.unwrap();
+        let opened = store.open().await;
+        let channels = &opened.channels;
+        opened.sessions.create(new_session("s1")).await.unwrap();
         channels.add_sender(sender.clone()).await.unwrap();
         channels.put_conversation(conversation("s0", 1)).await.unwrap();
         channels.put_conversation(conversation("s1", 2)).await.unwrap();
         channels.set_cursor("phone", "12").await.unwrap();
         assert!(channels.first_seen("phone", "m1", at(1), None).await.unwrap());
     }
-    let log = open(folder.path());
-    let channels = log.channels();
+    let opened = store.open().await;
+    let channels = &opened.channels;
     assert_eq!(channels.senders().await.unwrap(), [sender]);
     assert_eq!(channels.conversation("phone", "direct:5").await.unwrap(), Some(conversation("s1", 2)));
     assert_eq!(channels.conversation_of("s1").await.unwrap(), Some(conversation("s1", 2)));
@@ -101,24 +94,22 @@ async fn senders_conversations_and_cursors_survive_and_end_with_their_session() 
     assert_eq!(channels.cursor("phone").await.unwrap().as_deref(), Some("12"));
     assert!(!channels.first_seen("phone", "m1", at(2), None).await.unwrap(), "it is known after a restart");
     assert!(channels.first_seen("mail", "m1", at(2), None).await.unwrap());
-    log.sessions().delete("s1").await.unwrap();
+    opened.sessions.delete("s1").await.unwrap();
     assert_eq!(channels.conversation_of("s1").await.unwrap(), None);
 }
 
-#[tokio::test]
-async fn message_that_was_not_answered_is_taken_over_once_when_its_process_has_ended() {
-    let folder = tempdir().unwrap();
-    let first = open(folder.path());
-    let waiting = first.channels();
+pub(crate) async fn message_that_was_not_answered_is_taken_over_once_when_its_process_has_ended(store: &TestStore) {
+    let first = store.open().await;
+    let waiting = &first.channels;
     for (message, body) in [("m1", "one"), ("m2", "two"), ("m3", "three")] {
         assert!(waiting.first_seen("phone", message, at(1), Some(body)).await.unwrap());
     }
     assert!(!waiting.first_seen("phone", "m1", at(2), Some("again")).await.unwrap());
     waiting.answered("phone", "m2").await.unwrap();
     assert_eq!(waiting.take_unanswered().await.unwrap(), [], "its own are being answered");
-    let second = open(folder.path());
-    assert_eq!(second.channels().take_unanswered().await.unwrap(), [], "the process that answers them lives");
-    drop((waiting, first));
+    let second = store.open().await;
+    assert_eq!(second.channels.take_unanswered().await.unwrap(), [], "the process that answers them lives");
+    drop(first);
     let left = |message: &str, body: &str, attempts| UnansweredMessage {
         channel: "phone".into(),
         message: message.into(),
@@ -126,9 +117,9 @@ async fn message_that_was_not_answered_is_taken_over_once_when_its_process_has_e
         at: at(1),
         attempts,
     };
-    assert_eq!(second.channels().take_unanswered().await.unwrap(), [left("m1", "one", 1), left("m3", "three", 1)]);
-    assert_eq!(second.channels().take_unanswered().await.unwrap(), []);
-    second.channels().answered("phone", "m1").await.unwrap();
+    assert_eq!(second.channels.take_unanswered().await.unwrap(), [left("m1", "one", 1), left("m3", "three", 1)]);
+    assert_eq!(second.channels.take_unanswered().await.unwrap(), []);
+    second.channels.answered("phone", "m1").await.unwrap();
     drop(second);
-    assert_eq!(open(folder.path()).channels().take_unanswered().await.unwrap(), [left("m3", "three", 2)]);
+    assert_eq!(store.open().await.channels.take_unanswered().await.unwrap(), [left("m3", "three", 2)]);
 }

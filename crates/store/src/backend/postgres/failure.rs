@@ -1,0 +1,136 @@
+//! Classification of failures: of one change, of the connection, or of the server.
+
+use std::error::Error;
+use std::io;
+
+use tokio_postgres::error::SqlState;
+
+use crate::{ServerFault, StoreError};
+
+/// Why something could not be read or written.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The server or the connection said no.
+    Server(tokio_postgres::Error),
+    /// The same, where there is no error of the library.
+    Fault(ServerFault, String),
+    /// The store itself says no.
+    Store(StoreError),
+}
+
+impl From<tokio_postgres::Error> for Failure {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::Server(error)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<deadpool_postgres::PoolError> for Failure {
+    fn from(error: deadpool_postgres::PoolError) -> Self {
+        match error {
+            deadpool_postgres::PoolError::Backend(error) => Self::Server(error),
+            deadpool_postgres::PoolError::Timeout(_) => {
+                Self::Fault(ServerFault::Unreachable, "no connection was free or could be made in time".to_owned())
+            }
+            other => Self::Fault(ServerFault::Other, other.to_string()),
+        }
+    }
+}
+
+impl Failure {
+    pub(super) fn unreadable(what: &str, error: impl std::fmt::Display) -> Self {
+        Self::Fault(ServerFault::Unreadable, format!("{what}: {error}"))
+    }
+
+    pub(super) fn fault(&self) -> Option<ServerFault> {
+        match self {
+            Self::Server(error) => Some(fault_of(error)),
+            Self::Fault(fault, _) => Some(*fault),
+            Self::Store(_) => None,
+        }
+    }
+
+    /// Whether it failed because of what was to be written: trying it again would fail again.
+    pub(super) fn is_own(&self) -> bool {
+        matches!(self.fault(), None | Some(ServerFault::Rejected | ServerFault::Unreadable))
+    }
+
+    /// Whether it is likely to be over soon.
+    pub(super) fn is_passing(&self) -> bool {
+        let is_conflict = |error: &tokio_postgres::Error| {
+            error.code().is_some_and(|code| [SqlState::T_R_DEADLOCK_DETECTED, SqlState::T_R_SERIALIZATION_FAILURE].contains(code))
+        };
+        match self {
+            Self::Server(error) if is_conflict(error) => true,
+            _ => matches!(self.fault(), Some(ServerFault::Unreachable | ServerFault::TooManyConnections)),
+        }
+    }
+
+    /// The error for a caller.
+    pub(super) fn told(&self, server: &str) -> StoreError {
+        let of = |fault, said| StoreError::Server { server: server.to_owned(), fault, said };
+        match self {
+            Self::Server(error) => of(fault_of(error), said(error)),
+            Self::Fault(fault, said) => of(*fault, said.clone()),
+            Self::Store(error) => of(ServerFault::Other, error.to_string()),
+        }
+    }
+
+    /// The error for the only caller.
+    pub(super) fn into_error(self, server: &str) -> StoreError {
+        match self {
+            Self::Store(error) => error,
+            other => other.told(server),
+        }
+    }
+}
+
+/// What the server said, or why there is no server.
+fn said(error: &tokio_postgres::Error) -> String {
+    if let Some(told) = error.as_db_error() {
+        return match told.detail() {
+            Some(detail) => format!("{}: {detail}", told.message()),
+            None => told.message().to_owned(),
+        };
+    }
+    match error.source() {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}
+
+fn fault_of(error: &tokio_postgres::Error) -> ServerFault {
+    let Some(code) = error.code() else { return fault_without_code(error) };
+    match (code.code(), &code.code()[..2]) {
+        ("57P01" | "57P02" | "57P03" | "57P05", _) | (_, "08") => ServerFault::Unreachable,
+        ("53300", _) => ServerFault::TooManyConnections,
+        ("25006", _) => ServerFault::ReadOnly,
+        (_, "53" | "58") => ServerFault::Full,
+        ("3D000" | "42501", _) | (_, "28") => ServerFault::Refused,
+        (_, "22" | "23" | "54") => ServerFault::Rejected,
+        _ => ServerFault::Other,
+    }
+}
+
+fn fault_without_code(error: &tokio_postgres::Error) -> ServerFault {
+    let text = error.to_string();
+    let is_io = error.source().is_some_and(|source| source.downcast_ref::<io::Error>().is_some());
+    if error.is_closed() || is_io || text.starts_with("error connecting") || text.starts_with("timeout") {
+        return ServerFault::Unreachable;
+    }
+    if text.starts_with("error serializing") {
+        return ServerFault::Rejected;
+    }
+    if text.starts_with("error deserializing") || text.starts_with("invalid column") {
+        return ServerFault::Unreadable;
+    }
+    if text.starts_with("authentication") || text.starts_with("error performing TLS") || text.starts_with("invalid config") {
+        return ServerFault::Refused;
+    }
+    ServerFault::Other
+}

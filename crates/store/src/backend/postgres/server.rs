@@ -1,0 +1,91 @@
+//! The server: its address, and connections to it.
+
+use std::time::Duration;
+
+use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use tokio_postgres::Config;
+use tokio_postgres::config::{Host, TargetSessionAttrs};
+
+use super::PostgresOptions;
+use super::failure::Failure;
+use super::link::Link;
+use super::tls::Tls;
+use crate::{ServerFault, StoreError};
+
+/// How long one attempt to connect may take, unless the address says otherwise.
+const CONNECT: Duration = Duration::from_secs(5);
+/// A connection over which nothing comes is probed after this time, so that one to a machine that is gone ends.
+const PROBE_AFTER: Duration = Duration::from_secs(20);
+
+/// How a server is reached.
+pub(super) struct Server {
+    config: Config,
+    tls: Tls,
+    /// Without the password.
+    name: String,
+    pub(super) patience: Duration,
+}
+
+haft_contract::opaque_debug!(Server: name = name);
+
+impl Server {
+    /// Of an address such as `postgres://user@host/database`; `postgresql://` is the same.
+    pub(super) fn new(address: &str, options: &PostgresOptions) -> Result<Self, StoreError> {
+        let mut config: Config = address.parse().map_err(|error| {
+            // What is wrong with it must not show the password that is in it.
+            let said = Failure::from(error).told("").to_string();
+            let problem = said.split_once('(').and_then(|(_, rest)| rest.split_once("):")).map_or("it cannot be read", |(said, _)| said);
+            StoreError::Server { server: "of HAFT_STORE".to_owned(), fault: ServerFault::Refused, said: problem.to_owned() }
+        })?;
+        let name = name(&config);
+        if config.get_application_name().is_none() {
+            config.application_name("haft");
+        }
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(CONNECT);
+        }
+        if config.get_hosts().len() > 1 && config.get_target_session_attrs() == TargetSessionAttrs::Any {
+            // Of several hosts, the one that takes changes.
+            config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+        }
+        config.keepalives_idle(PROBE_AFTER).keepalives_interval(PROBE_AFTER / 4).keepalives_retries(3);
+        let tls = Tls::new().map_err(|failure| failure.into_error(&name))?;
+        Ok(Self { config, tls, name, patience: options.patience })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Connections that are made when they are needed.
+    pub(super) fn pool(&self, most: usize) -> Result<Pool, StoreError> {
+        let manager =
+            Manager::from_config(self.config.clone(), self.tls.clone(), ManagerConfig { recycling_method: RecyclingMethod::Fast });
+        let pool = Pool::builder(manager).max_size(most).runtime(Runtime::Tokio1).wait_timeout(Some(self.patience));
+        pool.build().map_err(|error| Failure::Fault(ServerFault::Other, error.to_string()).told(&self.name))
+    }
+
+    /// A connection of its own, which ends with its task.
+    pub(super) async fn connect(&self) -> Result<Link, Failure> {
+        let (client, connection) = self.config.connect(self.tls.clone()).await?;
+        let task = tokio::spawn(async move {
+            // Whoever uses the client gets the error.
+            connection.await.ok();
+        });
+        Ok(Link::new(client, task))
+    }
+}
+
+/// Host and database, for people.
+fn name(config: &Config) -> String {
+    let ports = config.get_ports();
+    let hosts = config.get_hosts().iter().enumerate().map(|(at, host)| {
+        let port = ports.get(at).or(ports.first()).copied().unwrap_or(5432);
+        match host {
+            Host::Tcp(host) => format!("{host}:{port}"),
+            Host::Unix(folder) => folder.display().to_string(),
+        }
+    });
+    let database = config.get_dbname().or(config.get_user()).unwrap_or_default();
+    format!("postgres://{}/{database}", hosts.collect::<Vec<_>>().join(","))
+}
