@@ -4,10 +4,10 @@ use std::time::SystemTime;
 
 use rusqlite::{Connection, Row, params};
 
-use crate::StoreError;
 use crate::backend::sqlite::owners::Owners;
 use crate::backend::values::{nanoseconds_since_1970, time};
 use crate::channel_store::UnansweredMessage;
+use crate::error::SqlFault;
 
 pub(super) fn add(
     connection: &Connection,
@@ -32,7 +32,7 @@ pub(super) fn take(connection: &Connection, sequence: i64, before: &str, presenc
 }
 
 /// Those whose process has ended, with their rows and that process.
-pub(super) fn left_behind(connection: &Connection, owners: &Owners) -> Result<Vec<(i64, String, UnansweredMessage)>, StoreError> {
+pub(super) fn left_behind(connection: &Connection, owners: &Owners) -> Result<Vec<(i64, String, UnansweredMessage)>, SqlFault> {
     let sql = "SELECT sequence, presence, channel, message, body, at, attempts FROM channel_waiting ORDER BY sequence";
     let read = |row: &Row<'_>| {
         let message = UnansweredMessage {
