@@ -71,7 +71,7 @@ pub struct PostgresOptions {
 
 impl Default for PostgresOptions {
     fn default() -> Self {
-        Self { patience: Duration::from_secs(10), append_patience: Duration::from_secs(1), readers: 3 }
+        Self { patience: Duration::from_secs(10), append_patience: Duration::from_secs(5), readers: 3 }
     }
 }
 

@@ -68,9 +68,8 @@ fn copy_is_continued_after_the_server_was_killed_and_a_difference_is_found() {
     runtime.block_on(fill(folder.path()));
 
     // Killed in the middle: what is committed stays, what is not is copied again.
-    let copying = StoreCopy::open(folder.path(), &address).unwrap();
     let (copied, copy) = std::thread::scope(|scope| {
-        let copy = scope.spawn(|| runtime.block_on(copying.run(|_| {})));
+        let copy = scope.spawn(|| runtime.block_on(StoreCopy::open(folder.path(), &address).unwrap().run(|_| {})));
         while server.sql("postgres", "SELECT CASE WHEN to_regclass('haft_copies') IS NULL THEN 0 ELSE 1 END") == "0" {}
         while server.sql("postgres", "SELECT count(*) > 0 FROM haft_copies") != "t" {}
         let copied: usize = server.sql("postgres", "SELECT count(*) FROM calls").parse().unwrap();
@@ -79,7 +78,6 @@ fn copy_is_continued_after_the_server_was_killed_and_a_difference_is_found() {
     });
     server.resume();
     assert!(copied >= 500, "{copied}");
-    drop(copying);
     let copying = StoreCopy::open(folder.path(), &address).unwrap();
     let kinds = runtime.block_on(copying.run(|_| {})).unwrap();
     let calls = kinds.iter().find(|kind| kind.name == "calls").unwrap();

@@ -248,9 +248,9 @@ fn newer_schema_is_refused_and_eight_make_one_together() {
     for opened in opening {
         opened.join().unwrap().unwrap();
     }
-    assert_eq!(server.sql("postgres", "SELECT version FROM haft_schema"), "12");
+    assert_eq!(server.sql("postgres", "SELECT version FROM haft_schema"), "13");
     server.sql("postgres", "UPDATE haft_schema SET version = 999");
     let error = PostgresLog::open(&address).unwrap_err();
-    assert!(matches!(error, StoreError::Newer { found: 999, known: 12, .. }), "{error}");
+    assert!(matches!(error, StoreError::Newer { found: 999, known: 13, .. }), "{error}");
     assert_eq!(server.sql("postgres", "SELECT version FROM haft_schema"), "999");
 }

@@ -17,7 +17,7 @@ use crate::backend::file_blobs::{PRE_IMAGES, SPILLS};
 use crate::{BlobObjects, ServerFault, StoreError};
 
 /// Tables in the order of their references. What says which process works on what is not copied: no process works while it is copied.
-const TABLES: [&str; 17] = [
+const TABLES: [&str; 19] = [
     "calls",
     "pre_images",
     "sessions",
@@ -35,10 +35,11 @@ const TABLES: [&str; 17] = [
     "channel_codes",
     "channel_conversations",
     "channel_seen",
+    "channel_waiting",
+    "channel_cursors",
 ];
-const LAST_TABLE: &str = "channel_cursors";
 /// Tables whose rows have numbers, which go on after the highest one.
-const NUMBERED: [(&str, &str); 7] = [
+const NUMBERED: [(&str, &str); 8] = [
     ("pre_images", "sequence"),
     ("messages_replaced", "sequence"),
     ("jobs", "number"),
@@ -46,6 +47,7 @@ const NUMBERED: [(&str, &str); 7] = [
     ("automation_runs", "sequence"),
     ("automation_notices", "sequence"),
     ("channel_messages", "sequence"),
+    ("channel_waiting", "sequence"),
 ];
 /// Rows of one transaction.
 const BATCH: usize = 500;
@@ -112,7 +114,7 @@ impl StoreCopy {
         link.batch_execute(PROGRESS).await?;
         self.refuse_used(&link).await?;
         let mut kinds = Vec::new();
-        for table in TABLES.into_iter().chain([LAST_TABLE]) {
+        for table in TABLES {
             let columns = columns_of(&link, table).await?;
             let copied = self.table(&link, table, &columns).await?;
             let (here, there) = (file_sum(&self.source, table, &columns)?, server_sum(&link, table, &columns).await?);

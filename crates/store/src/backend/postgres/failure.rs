@@ -30,6 +30,13 @@ impl From<StoreError> for Failure {
     }
 }
 
+/// Of the file that is copied from.
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Store(crate::error::SqlFault::from(error).into())
+    }
+}
+
 impl From<deadpool_postgres::PoolError> for Failure {
     fn from(error: deadpool_postgres::PoolError) -> Self {
         match error {

@@ -7,11 +7,10 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::owners::Owners;
-use crate::UsageSum;
-use crate::error::SqlFault;
 use super::rows::number;
+use crate::UsageSum;
 use crate::backend::values::{bytes, integer, nanoseconds_since_1970, path, time};
-use crate::{StoreError, UsageSum};
+use crate::error::SqlFault;
 
 const COLUMNS: &str = "session, parent, depth, label, agent, agent_type, task, model, state, background, created, started, ended, rounds, \
      calls, input, output, cost_micros, answer, error, reported, is_open, sandbox, cwd, thinking";

@@ -2,11 +2,10 @@
 
 use rusqlite::{Connection, params};
 
-use crate::error::SqlFault;
-use crate::{UsageRecord, UsageSum};
 use super::rows::number;
 use crate::backend::values::{integer, nanoseconds_since_1970};
-use crate::{StoreError, UsageRecord, UsageSum};
+use crate::error::SqlFault;
+use crate::{UsageRecord, UsageSum};
 
 const ADD: &str = "INSERT INTO usage (session, turn, model, input, output, cached, cache_writes, reasoning, cost_micros, at, day) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";

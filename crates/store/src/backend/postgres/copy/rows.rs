@@ -11,7 +11,6 @@ use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
 use super::super::failure::Failure;
 use super::super::link::{Columns, Link, Text, all};
-use crate::StoreError;
 
 /// A column, and what the server keeps in it.
 #[derive(Debug)]
@@ -141,7 +140,7 @@ pub(super) fn file_rows(
     columns: &[CopiedColumn],
     after: i64,
     limit: usize,
-) -> Result<Vec<(i64, Vec<CopiedValue>)>, StoreError> {
+) -> Result<Vec<(i64, Vec<CopiedValue>)>, Failure> {
     let sql = format!("SELECT rowid, {} FROM {table} WHERE rowid > ?1 ORDER BY rowid LIMIT {limit}", names(columns));
     let mut statement = source.prepare_cached(&sql)?;
     let rows = statement.query_map([after], |row| Ok((row.get(0)?, file_row(row, columns, 1)?)))?;
@@ -163,7 +162,7 @@ fn file_row(row: &rusqlite::Row<'_>, columns: &[CopiedColumn], first: usize) -> 
     (first..).zip(columns).map(value).collect()
 }
 
-pub(super) fn file_sum(source: &Connection, table: &str, columns: &[CopiedColumn]) -> Result<TableSum, StoreError> {
+pub(super) fn file_sum(source: &Connection, table: &str, columns: &[CopiedColumn]) -> Result<TableSum, Failure> {
     let mut statement = source.prepare(&format!("SELECT {} FROM {table}", names(columns)))?;
     let mut rows = statement.query([])?;
     let mut sum = TableSum::default();
