@@ -61,7 +61,7 @@ pub(crate) enum CanvasAction {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum PictureType {
+pub(crate) enum SnapshotType {
     Png,
     #[serde(alias = "jpeg")]
     Jpg,
@@ -84,7 +84,7 @@ pub(crate) struct Params {
     jsonl_path: Option<String>,
     /// The format of a snapshot. Defaults to png.
     #[schemars(extend("x-choices" = {"jpeg": "jpg"}))]
-    output_format: Option<PictureType>,
+    output_format: Option<SnapshotType>,
     /// Most pixels of the width of a snapshot. Defaults to 1200.
     #[schemars(range(min = 50, max = 2000))]
     max_width: Option<u32>,
@@ -215,7 +215,7 @@ async fn snapshot(params: &Params, cx: &ToolContext) -> Result<ToolOutput, ToolE
         () = tokio::time::sleep(delay) => {}
         () = cx.cancelled() => {}
     }
-    let mime = if params.output_format == Some(PictureType::Jpg) { "image/jpeg" } else { "image/png" };
+    let mime = if params.output_format == Some(SnapshotType::Jpg) { "image/jpeg" } else { "image/png" };
     let command = CanvasCommand::Snapshot {
         mime,
         max_width: params.max_width.unwrap_or(1200).clamp(50, 2000),

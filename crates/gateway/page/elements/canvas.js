@@ -10,12 +10,16 @@ const PAUSE = 500;
 
 export function canvasPanel(sessionId) {
   const title = h('small.grow');
+  /** A document may have scripts of anyone: it sends nothing until the user says so. */
+  const allow = h('button.quiet', { 'aria-pressed': 'false', hidden: true, onclick: toggle }, 'Let it send messages');
   const close = h('button.quiet', { 'aria-label': 'Hide the canvas', onclick: () => element.remove() }, '×');
-  const element = h('section.drawing', { 'aria-label': 'Canvas of the agent' }, h('div.row.spread', title, close));
+  const element = h('section.drawing', { 'aria-label': 'Canvas of the agent' }, h('div.row.spread', title, allow, close));
   let frame = null;
   let key = '';
   let ready = null;
   let lastAction = 0;
+  let isDocument = false;
+  let token = '';
   const waiting = new Map();
   addEventListener('message', heard);
   return { element, receive, show, end: () => removeEventListener('message', heard) };
@@ -26,14 +30,27 @@ export function canvasPanel(sessionId) {
     title.textContent = source ? `Canvas: ${source}` : 'Canvas';
     if (key === wanted && frame) return undefined;
     key = wanted;
+    isDocument = Boolean(source);
+    token = crypto.randomUUID();
+    allow.hidden = !isDocument;
+    allow.setAttribute('aria-pressed', 'false');
     frame?.remove();
     frame = h('iframe', { sandbox: 'allow-scripts', referrerpolicy: 'no-referrer', title: 'What the agent shows', src: `/canvas/${key}` });
     ready = new Promise((resolve) => {
       frame.whenReady = resolve;
     });
     element.append(frame);
-    if (messages?.length) ready.then(() => ask({ op: 'push', messages }));
+    if (!isDocument) ready.then(() => ask({ op: 'init', token })).then(() => messages?.length && ask({ op: 'push', messages }));
     return undefined;
+  }
+
+  function toggle() {
+    allow.setAttribute('aria-pressed', String(allow.getAttribute('aria-pressed') !== 'true'));
+  }
+
+  /** An interface is drawn by our own script, which knows the token; a document is believed if the user lets it. */
+  function isBelieved(message) {
+    return isDocument ? allow.getAttribute('aria-pressed') === 'true' : message.token === token;
   }
 
   /** A request of the tool; its answer goes back, and the first page that answers counts. */
@@ -64,7 +81,7 @@ export function canvasPanel(sessionId) {
     const { kind, request, answer } = event.data;
     if (kind === 'ready') frame.whenReady();
     if (kind === 'answer' && answer !== null && typeof answer === 'object') waiting.get(request)?.(answer);
-    if (kind === 'action') act(event.data);
+    if (kind === 'action' && isBelieved(event.data)) act(event.data);
   }
 
   /** Only after a click or a key of the user, and not again and again: a script alone sends nothing. */

@@ -4,7 +4,14 @@
   const MOST_NODES = 3000;
   const DEEPEST = 40;
   const MOST_TEXT = 65536;
-  const tell = (message) => parent.postMessage({ haft: true, ...message }, '*');
+  // Taken before anything else runs here: a script of the agent can change what it finds, and not what was taken.
+  const page = parent;
+  const { apply } = Reflect;
+  const { addEventListener: listen } = EventTarget.prototype;
+  const on = (target, name, run) => apply(listen, target, [name, run]);
+  /** Known to the page and to this script: what the user does in an interface carries it, so that no other script can pretend it. */
+  let token = null;
+  const tell = (message) => page.postMessage({ haft: true, ...message }, '*');
   const surfaces = new Map();
 
   // ---- Values -------------------------------------------------------------------------------------------------------------------------
@@ -55,7 +62,7 @@
     const box = make('label');
     if (label !== undefined) box.append(make('span', '', label));
     box.append(input);
-    input.addEventListener(name, () => bound?.path && write(drawing.surface.data, absolute(bound.path, drawing.scope), readValue(input)));
+    on(input, name, () => bound?.path && write(drawing.surface.data, absolute(bound.path, drawing.scope), readValue(input)));
     return box;
   }
 
@@ -79,7 +86,7 @@
     Button(p, d) {
       const button = d.children(make('button'), { explicitList: [p.child] });
       button.type = 'button';
-      button.addEventListener('click', (event) => event.isTrusted && d.act(p.action));
+      on(button, 'click', (event) => event.isTrusted && d.act(p.action));
       return button;
     },
     TextField(p, d) {
@@ -153,7 +160,7 @@
     act(action) {
       const context = {};
       for (const { key, value } of Array.isArray(action?.context) ? action.context : []) context[String(key)] = this.value(value) ?? null;
-      tell({ kind: 'action', name: String(action?.name ?? ''), surface: this.surface.id, component: this.id, context });
+      tell({ kind: 'action', token, name: String(action?.name ?? ''), surface: this.surface.id, component: this.id, context });
     }
   }
 
@@ -252,6 +259,10 @@
   }
 
   const OPERATIONS = {
+    init: async (message) => {
+      token ??= message.token;
+      return {};
+    },
     eval: async ({ code }) => ({ value: shown(await (0, eval)(code)) }),
     snapshot: async (options) => snapshot(options),
     push: async ({ messages }) => {
@@ -266,8 +277,8 @@
     },
   };
 
-  addEventListener('message', async (event) => {
-    if (event.source !== parent || !Object.hasOwn(OPERATIONS, event.data?.op)) return;
+  on(globalThis, 'message', async (event) => {
+    if (event.source !== page || !Object.hasOwn(OPERATIONS, event.data?.op)) return;
     let answer;
     try {
       answer = await OPERATIONS[event.data.op](event.data);
@@ -276,7 +287,7 @@
     }
     tell({ kind: 'answer', request: event.data.request, answer });
   });
-  /** For documents: a message to the conversation, when the user has done something. */
+  /** For documents that the user lets send messages. */
   globalThis.haft = { action: (name, context) => tell({ kind: 'action', name: String(name), surface: '', component: '', context: context ?? {} }) };
-  addEventListener('DOMContentLoaded', () => tell({ kind: 'ready' }));
+  on(document, 'DOMContentLoaded', () => tell({ kind: 'ready' }));
 })();

@@ -89,6 +89,6 @@ pub(super) async fn act(
     let [name, surface, component] = names.map(|name| haft_text::display::escape_line(name).into_owned());
     let place = if surface.is_empty() { String::new() } else { format!(" on the surface '{surface}' (component '{component}')") };
     let text = format!("[Canvas: the user chose '{name}'{place}. Values: {context}]");
-    let sent = app.sessions.send(&id, text, None).await?;
+    let sent = app.sessions.send(&id, text, Vec::new(), None).await?;
     Ok((StatusCode::ACCEPTED, Json(json!({ "item": sent.item, "queued": sent.queued }))))
 }
