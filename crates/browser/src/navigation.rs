@@ -39,7 +39,9 @@ impl Browser {
         }
         let created = self.devtools.call(None, "Target.createTarget", json!({"url": BLANK})).await.map_err(PageError::from)?;
         let target = created["targetId"].as_str().unwrap_or_default().to_owned();
-        Ok(self.state.until(|state| state.tab(&target).map(TabHandle::from)).await)
+        let tab = self.state.until(|state| state.tab(&target).map(TabHandle::from)).await;
+        self.until_attached(&tab.session).await?;
+        Ok(tab)
     }
 
     /// Leads a tab to an address, and waits until its document is there.
@@ -106,7 +108,8 @@ impl Browser {
             "ERR_BLOCKED_BY_CLIENT" | "ERR_UNSAFE_PORT" | "ERR_UNSAFE_REDIRECT" | "ERR_UNKNOWN_URL_SCHEME" | "ERR_ACCESS_DENIED" => {
                 format!("the browser does not go there ({code})")
             }
-            _ if code.starts_with("ERR_CERT") || code.contains("SSL") => format!("its certificate is not valid ({code})"),
+            _ if code.starts_with("ERR_CERT") => format!("its certificate is not valid ({code})"),
+            _ if code.contains("SSL") => format!("its TLS connection failed ({code})"),
             _ => format!("it cannot be reached ({code})"),
         };
         ToolError::new(ErrorKind::NetworkError, format!("'{shown}' was not opened: {why}."))

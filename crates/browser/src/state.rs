@@ -96,6 +96,8 @@ pub(crate) struct Tab {
     pub(crate) next_frame: u32,
     pub(crate) next_element: u64,
     pub(crate) load: PageLoad,
+    /// Of a document that is not shown yet.
+    pub(crate) early: PageLoad,
     /// How the next question of the page is answered.
     pub(crate) armed: Option<DialogAnswer>,
     /// Questions since the action began.

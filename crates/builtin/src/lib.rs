@@ -61,6 +61,9 @@ tools! {
     nodes {
         nodes => Nodes,
     }
+    ui {
+        browser => Browser,
+    }
     messaging {
         message => Message::new,
         notify => Notify,

@@ -18,12 +18,10 @@ const fn for_owner(mut meta: Meta) -> Meta {
 
 const READ: Option<RuleTarget> = Some(RuleTarget::Read);
 const WRITE: Option<RuleTarget> = Some(RuleTarget::Write);
-const CONNECT: Option<RuleTarget> = Some(RuleTarget::Connect);
 
 /// Name, section, profiles, rule target, aliases.
 #[rustfmt::skip] // one tool a line
 pub static NOT_BUILT_YET: &[Meta] = &[
-    tool("browser", Ui, &[], CONNECT),
     tool("canvas", Ui, &[], None),
     for_owner(tool("whatsapp_login", Messaging, &[], None)),
     tool("image", Media, CODING, READ),
