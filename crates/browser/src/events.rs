@@ -259,12 +259,14 @@ fn runtime_event(tab: &mut Tab, name: &str, session: &str, params: &Value) {
             let context = &params["context"];
             if text(context, "name") == WORLD {
                 let frame = tab.frame(text(&context["auxData"], "frameId"));
-                frame.context = Some(ScriptContext { session: session.to_owned(), id: context["id"].as_i64().unwrap_or_default() });
+                let (id, unique) = (context["id"].as_i64().unwrap_or_default(), text(context, "uniqueId").to_owned());
+                frame.context = Some(ScriptContext { session: session.to_owned(), id, unique });
             }
         }
         "executionContextDestroyed" => {
-            let ended = ScriptContext { session: session.to_owned(), id: params["executionContextId"].as_i64().unwrap_or_default() };
-            tab.frames.values_mut().filter(|frame| frame.context.as_ref() == Some(&ended)).for_each(|frame| frame.context = None);
+            let ended = text(params, "executionContextUniqueId");
+            let is_ended = |context: &ScriptContext| context.unique == ended;
+            tab.frames.values_mut().filter(|frame| frame.context.as_ref().is_some_and(is_ended)).for_each(|frame| frame.context = None);
         }
         "executionContextsCleared" => {
             let is_of = |context: &ScriptContext| context.session == session;

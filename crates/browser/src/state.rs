@@ -149,6 +149,8 @@ pub(crate) struct Frame {
 pub(crate) struct ScriptContext {
     pub(crate) session: String,
     pub(crate) id: i64,
+    /// No other has it, in no process.
+    pub(crate) unique: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
