@@ -28,6 +28,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("agent", &["contract", "engine", "pattern", "policy", "provider", "redact", "store", "text"]),
     ("builtin", &["contract", "extract", "macros", "patch", "pattern", "text"]),
     ("host", &["contract", "pattern", "text"]),
+    ("browser", &["contract", "jobs", "text"]),
     ("jobs", &["contract", "host", "pattern", "programs", "sandbox", "shell", "text"]),
     ("config", &["contract", "programs", "text"]),
     ("prompts", &["config", "contract", "text"]),
@@ -43,7 +44,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "agent", "builtin", "channels", "config", "contract", "cron", "engine", "gateway", "host", "jobs", "mcp", "memory", "nodes",
+            "agent", "browser", "builtin", "channels", "config", "contract", "cron", "engine", "gateway", "host", "jobs", "mcp", "memory", "nodes",
             "patch", "pattern", "plugins", "policy", "prompts", "provider", "redact", "sandbox", "store", "text", "tui",
         ],
     ),

@@ -80,8 +80,17 @@ impl Browser {
         attached.raw().await?;
         discovered.raw().await?;
         downloads.raw().await?;
-        self.state.until(|state| (!state.tabs.is_empty() || state.is_closed).then_some(())).await;
-        if self.is_ended() { Err(PageError::Ended) } else { Ok(()) }
+        let first = self.state.until(|state| match state.tabs.first() {
+            Some(tab) => Some(Ok(tab.session.clone())),
+            None => state.is_closed.then_some(Err(PageError::Ended)),
+        });
+        self.until_attached(&first.await?).await
+    }
+
+    /// Waits until everything was switched on that was asked for when a tab appeared: before, its events are missing.
+    pub(crate) async fn until_attached(&self, session: &str) -> Result<(), PageError> {
+        self.devtools.call(Some(session), "Page.getFrameTree", json!({})).await?;
+        Ok(())
     }
 
     fn failed_start(&self, error: &PageError) -> ToolError {

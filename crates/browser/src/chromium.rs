@@ -87,6 +87,7 @@ const FLAGS: &[&str] = &[
     "--disable-hang-monitor",
     "--disable-prompt-on-repost",
     "--disable-search-engine-choice-screen",
+    "--disable-back-forward-cache",
     "--disable-background-timer-throttling",
     "--disable-backgrounding-occluded-windows",
     "--disable-renderer-backgrounding",

@@ -258,7 +258,8 @@ mod tests {
         assert_eq!(second.value().await, Err(DevToolsError::Refused("no: why".into())));
         assert_eq!(first.value().await, Ok(json!({"ok": true})));
         let waiting = devtools.send(None, "C", json!({}));
-        drop((to, sent, from));
+        drop(sent);
+        drop((to, from));
         assert_eq!(waiting.value().await, Err(DevToolsError::Closed));
         assert_eq!(devtools.call(None, "D", json!({})).await, Err(DevToolsError::Closed));
         assert!(devtools.is_closed());

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::devtools::{DevTools, DevToolsEvent, EventHandler};
 use crate::page::{SCRIPT, WORLD};
-use crate::state::{BrowserState, ConsoleEntry, DialogAnswer, Download, DownloadState, MOST_TABS, RequestEntry, ScriptContext, SharedState, Tab};
+use crate::state::{BrowserState, ConsoleEntry, DialogAnswer, Download, DownloadState, MOST_TABS, PageLoad, RequestEntry, ScriptContext, SharedState, Tab};
 
 /// Questions of one page during one action; then it asks in a loop, and its tab is closed.
 const MOST_DIALOGS: u32 = 10;
@@ -209,13 +209,26 @@ fn frame_event(tab: &mut Tab, name: &str, params: &Value) {
         "frameStartedNavigating" if is_main && text(params, "navigationType") != "sameDocument" => tab.load.is_leaving = true,
         // Also where a navigation led to no document: a download, an answer without content.
         "frameStoppedLoading" if is_main => tab.load.is_leaving = false,
-        "lifecycleEvent" if is_main && text(params, "loaderId") == tab.load.loader => match text(params, "name") {
-            "DOMContentLoaded" => tab.load.has_content = true,
-            "load" => (tab.load.has_content, tab.load.is_loaded) = (true, true),
-            "networkIdle" => tab.load.is_idle = true,
-            _ => {}
-        },
+        "lifecycleEvent" if is_main => lifecycle(tab, text(params, "loaderId"), text(params, "name")),
         "fileChooserOpened" => tab.file_field = params["backendNodeId"].as_i64(),
+        _ => {}
+    }
+}
+
+/// How far a document is loaded; it may be told of before the document itself is.
+fn lifecycle(tab: &mut Tab, loader: &str, name: &str) {
+    let load = if tab.load.loader == loader {
+        &mut tab.load
+    } else {
+        if tab.early.loader != loader {
+            tab.early = PageLoad { loader: loader.to_owned(), ..PageLoad::default() };
+        }
+        &mut tab.early
+    };
+    match name {
+        "DOMContentLoaded" => load.has_content = true,
+        "load" => (load.has_content, load.is_loaded) = (true, true),
+        "networkIdle" => load.is_idle = true,
         _ => {}
     }
 }
@@ -227,7 +240,10 @@ fn navigated(tab: &mut Tab, frame: &Value) {
     if parent.is_none() && id == tab.target {
         tab.url = bounded(&format!("{}{}", text(frame, "url"), text(frame, "urlFragment")));
         let documents = tab.load.documents + 1;
-        tab.load = crate::state::PageLoad { loader: text(frame, "loaderId").to_owned(), documents, ..Default::default() };
+        let loader = text(frame, "loaderId");
+        let early = Some(std::mem::take(&mut tab.early)).filter(|early| early.loader == loader);
+        tab.load = early.unwrap_or_else(|| PageLoad { loader: loader.to_owned(), ..PageLoad::default() });
+        tab.load.documents = documents;
         tab.in_flight.clear();
         let main = tab.target.clone();
         // Those of the document before are gone, and some say so too late.
@@ -243,12 +259,14 @@ fn runtime_event(tab: &mut Tab, name: &str, session: &str, params: &Value) {
             let context = &params["context"];
             if text(context, "name") == WORLD {
                 let frame = tab.frame(text(&context["auxData"], "frameId"));
-                frame.context = Some(ScriptContext { session: session.to_owned(), id: context["id"].as_i64().unwrap_or_default() });
+                let (id, unique) = (context["id"].as_i64().unwrap_or_default(), text(context, "uniqueId").to_owned());
+                frame.context = Some(ScriptContext { session: session.to_owned(), id, unique });
             }
         }
         "executionContextDestroyed" => {
-            let ended = ScriptContext { session: session.to_owned(), id: params["executionContextId"].as_i64().unwrap_or_default() };
-            tab.frames.values_mut().filter(|frame| frame.context.as_ref() == Some(&ended)).for_each(|frame| frame.context = None);
+            let ended = text(params, "executionContextUniqueId");
+            let is_ended = |context: &ScriptContext| context.unique == ended;
+            tab.frames.values_mut().filter(|frame| frame.context.as_ref().is_some_and(is_ended)).for_each(|frame| frame.context = None);
         }
         "executionContextsCleared" => {
             let is_of = |context: &ScriptContext| context.session == session;

@@ -39,18 +39,20 @@ impl Browser {
         }
         let created = self.devtools.call(None, "Target.createTarget", json!({"url": BLANK})).await.map_err(PageError::from)?;
         let target = created["targetId"].as_str().unwrap_or_default().to_owned();
-        Ok(self.state.until(|state| state.tab(&target).map(TabHandle::from)).await)
+        let tab = self.state.until(|state| state.tab(&target).map(TabHandle::from)).await;
+        self.until_attached(&tab.session).await?;
+        Ok(tab)
     }
 
     /// Leads a tab to an address, and waits until its document is there.
     pub(crate) async fn navigate(&self, tab: &TabHandle, url: &str) -> Result<BrowserReply, ToolError> {
-        {
+        let documents = {
             let mut state = self.state.lock();
             state.current = Some(tab.target.clone());
-            if let Some(tab) = state.tab_mut(&tab.target) {
-                tab.is_crashed = false;
-            }
-        }
+            let tab = state.tab_mut(&tab.target).ok_or(PageError::Gone)?;
+            tab.is_crashed = false;
+            tab.load.documents
+        };
         let reply = self.devtools.call(Some(&tab.session), "Page.navigate", json!({"url": url})).await;
         let reply = reply.map_err(|error| match error {
             DevToolsError::Refused(why) if why.contains("invalid URL") => {
@@ -65,20 +67,19 @@ impl Browser {
             return Err(refused);
         }
         if let Some(loader) = reply["loaderId"].as_str() {
-            self.until_content(tab, Some(loader)).await?;
+            self.until_content(tab, loader, documents).await?;
         }
         Ok(self.arrived(tab, "Opened"))
     }
 
-    /// Waits for the document of a tab, and a while for its other parts.
-    pub(crate) async fn until_content(&self, tab: &TabHandle, loader: Option<&str>) -> Result<(), PageError> {
-        let is_newer = |known: &str| loader.is_none_or(|loader| loader == known);
+    /// Waits for a document of a tab that had so many before, and a while for its other parts.
+    async fn until_content(&self, tab: &TabHandle, loader: &str, before: u64) -> Result<(), PageError> {
         self.state
             .until(|state| match state.tab(&tab.target) {
                 None => Some(Err(PageError::Gone)),
                 Some(tab) if tab.is_crashed => Some(Err(PageError::Refused(format!("the page in tab {} has crashed", tab.id)))),
                 // A page may lead on to another at once.
-                Some(tab) => (tab.load.has_content && (is_newer(&tab.load.loader) || tab.load.documents > 1)).then_some(Ok(())),
+                Some(tab) => (tab.load.has_content && (tab.load.loader == loader || tab.load.documents > before + 1)).then_some(Ok(())),
             })
             .await?;
         let loaded = self.state.until(|state| state.tab(&tab.target).is_none_or(|tab| tab.load.is_loaded).then_some(()));
@@ -106,7 +107,8 @@ impl Browser {
             "ERR_BLOCKED_BY_CLIENT" | "ERR_UNSAFE_PORT" | "ERR_UNSAFE_REDIRECT" | "ERR_UNKNOWN_URL_SCHEME" | "ERR_ACCESS_DENIED" => {
                 format!("the browser does not go there ({code})")
             }
-            _ if code.starts_with("ERR_CERT") || code.contains("SSL") => format!("its certificate is not valid ({code})"),
+            _ if code.starts_with("ERR_CERT") => format!("its certificate is not valid ({code})"),
+            _ if code.contains("SSL") => format!("its TLS connection failed ({code})"),
             _ => format!("it cannot be reached ({code})"),
         };
         ToolError::new(ErrorKind::NetworkError, format!("'{shown}' was not opened: {why}."))

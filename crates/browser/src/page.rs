@@ -5,6 +5,7 @@ use haft_text::display;
 use serde_json::{Value, json};
 
 use crate::browser::Browser;
+use crate::devtools::DevToolsError;
 use crate::failure::{PageError, is_replaced};
 use crate::state::{ScriptContext, Tab};
 
@@ -84,9 +85,14 @@ impl Browser {
         for _ in 0..TRIES {
             let context = self.context(tab, frame).await?;
             let params = json!({
-                "expression": expression, "contextId": context.id, "awaitPromise": true, "returnByValue": by_value, "userGesture": true,
+                "expression": expression, "uniqueContextId": context.unique, "awaitPromise": true, "returnByValue": by_value, "userGesture": true,
             });
-            match self.devtools.call(Some(&context.session), "Runtime.evaluate", params).await {
+            let reply = tokio::select! {
+                reply = self.devtools.call(Some(&context.session), "Runtime.evaluate", params) => reply,
+                // A document that was replaced may never answer.
+                () = self.replaced(tab, frame, &context) => Err(DevToolsError::Refused("context was destroyed".to_owned())),
+            };
+            match reply {
                 Ok(reply) => return evaluated(reply, by_value),
                 Err(error) => {
                     let error = PageError::from(error);
@@ -119,11 +125,15 @@ impl Browser {
         let id = created["executionContextId"].as_i64().ok_or(PageError::Gone)?;
         let define = json!({"expression": SCRIPT, "contextId": id});
         self.devtools.call(Some(&session), "Runtime.evaluate", define).await?;
-        let context = ScriptContext { session, id };
-        if let Some(tab) = self.state.lock().tab_mut(&tab.target) {
-            tab.frame(frame).context = Some(context.clone());
-        }
-        Ok(context)
+        // Its event came before the answer.
+        let context = self.state.lock().tab(&tab.target).and_then(|tab| tab.frames.get(frame)?.context.clone());
+        context.ok_or(PageError::Gone)
+    }
+
+    /// Waits until a document is no longer the one of its frame.
+    async fn replaced(&self, tab: &TabHandle, frame: &str, context: &ScriptContext) {
+        let is_current = |tab: &Tab| tab.frames.get(frame).is_some_and(|frame| frame.context.as_ref() == Some(context));
+        self.state.until(|state| state.tab(&tab.target).is_none_or(|tab| !is_current(tab)).then_some(())).await;
     }
 
     fn forget_context(&self, tab: &TabHandle, frame: &str, ended: &ScriptContext) {

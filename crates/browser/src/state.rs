@@ -96,6 +96,8 @@ pub(crate) struct Tab {
     pub(crate) next_frame: u32,
     pub(crate) next_element: u64,
     pub(crate) load: PageLoad,
+    /// Of a document that is not shown yet.
+    pub(crate) early: PageLoad,
     /// How the next question of the page is answered.
     pub(crate) armed: Option<DialogAnswer>,
     /// Questions since the action began.
@@ -147,6 +149,8 @@ pub(crate) struct Frame {
 pub(crate) struct ScriptContext {
     pub(crate) session: String,
     pub(crate) id: i64,
+    /// No other has it, in no process.
+    pub(crate) unique: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -89,6 +89,9 @@ tools! {
     nodes {
         nodes => Nodes,
     }
+    ui {
+        browser => Browser,
+    }
     messaging {
         message => Message::new,
         notify => Notify,

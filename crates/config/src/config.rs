@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use haft_contract::{Access, AskMode, SessionVisibility, TaintPolicy};
 
+use crate::browser::BrowserConfig;
 use crate::document::LayerContents;
 use crate::memory::MemoryConfig;
 use crate::merge::merge;
@@ -144,6 +145,8 @@ pub struct Config {
     pub network: NetworkSettings,
     /// How the web tools behave.
     pub web: WebConfig,
+    /// How the browser behaves.
+    pub browser: BrowserConfig,
     /// How memory behaves.
     pub memory: MemoryConfig,
     /// Which files tools may use.
@@ -192,6 +195,7 @@ impl From<&Provenance> for Config {
                 no_proxy: texts("network.no_proxy"),
             },
             web: WebConfig::from(settings),
+            browser: BrowserConfig::from(settings),
             memory: MemoryConfig::from(settings),
             workspace: WorkspaceSettings {
                 roots: values(settings.value("workspace.roots").roots()),

@@ -5,6 +5,7 @@
 //! the one table of keys; parsing, checks, output, variables and schema derive from it.
 #![warn(missing_docs)]
 
+mod browser;
 mod budget;
 mod command_files;
 mod config;
@@ -76,4 +77,5 @@ pub use variables::FlagValue;
 
 pub use load::load;
 pub use memory::MemoryConfig;
+pub use browser::BrowserConfig;
 pub use web::WebConfig;

@@ -118,9 +118,9 @@ impl Plan {
     pub fn jobs(&self) -> &[JobUse] {
         &self.jobs
     }
-    /// Whether it runs programs, all of them in the sandbox.
+    /// Whether it runs programs, all of them in the sandbox; the browser is one.
     pub fn runs_sandboxed(&self) -> bool {
-        if self.egress {
+        if self.egress || self.browser {
             return true;
         }
         let mut programs = self.effects().iter().filter_map(|effect| match effect {

@@ -58,8 +58,8 @@ pub(crate) struct EgressFacts {
     pub(crate) record: Uuid,
     /// Cancelled when the call has ended.
     pub(crate) call_end: CancellationToken,
-    /// What runs, for the question.
-    pub(crate) program: String,
+    /// What runs.
+    pub(crate) program: ConnectingProgram,
     pub(crate) events: Option<Arc<dyn EventSink>>,
     pub(crate) limits: CallLimits,
     pub(crate) log: Arc<dyn CallLog>,
@@ -117,8 +117,9 @@ impl EgressFacts {
             return Err(refusal("its session has ended", None));
         };
         connect.refused = address_refusal(&session, &connect);
-        let subject = format!("{} wants {}:{}", self.program, connect.host, connect.port);
+        let subject = format!("{} wants {}:{}", self.program.name, connect.host, connect.port);
         let plan = Plan::egress(connect);
+        let plan = if self.program.is_browser { plan.browse() } else { plan };
         let offered = self.policy.offer(&entry.candidate(), session.caller());
         if offered.verdict == Verdict::Deny {
             return Err(self.refused(&offered, &entry, &plan));
@@ -195,12 +196,21 @@ fn address_refusal(session: &Session, connect: &Connect) -> Option<String> {
     }
 }
 
-/// The sandboxed program of a plan that may connect to hosts that the plan does not name, for questions.
-pub(crate) fn connecting_program(plan: &Plan) -> Option<String> {
+/// A sandboxed program that may connect to hosts that its plan does not name.
+#[derive(Debug, Clone)]
+pub(crate) struct ConnectingProgram {
+    /// For questions.
+    name: String,
+    /// It sees no file of the session.
+    is_browser: bool,
+}
+
+/// The program of a plan that may connect to hosts that the plan does not name.
+pub(crate) fn connecting_program(plan: &Plan) -> Option<ConnectingProgram> {
     match plan.planned_command() {
         Some(command) if !command.shell().host.is_sandboxed() || command.is_network_isolated() => None,
-        Some(command) => Some(program_of(command)),
-        None => plan.uses_browser().then(|| "a page in the browser".to_owned()),
+        Some(command) => Some(ConnectingProgram { name: program_of(command), is_browser: false }),
+        None => plan.uses_browser().then(|| ConnectingProgram { name: "a page in the browser".to_owned(), is_browser: true }),
     }
 }
 

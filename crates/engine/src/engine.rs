@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 pub use self::builder::EngineBuilder;
 use crate::advice::AdviceCase;
 use crate::approvals::PastCalls;
-use crate::egress::{CallEgress, EgressFacts, connecting_program};
+use crate::egress::{CallEgress, ConnectingProgram, EgressFacts, connecting_program};
 use crate::events::{Event, EventSink, emit};
 use crate::explain::{is_refusal, unplanned};
 use crate::forms::{CompiledForm, continue_reading};
@@ -474,7 +474,7 @@ impl Engine {
     /// What decides on connections of a sandboxed program that its plan does not name.
     fn egress(
         &self,
-        program: String,
+        program: ConnectingProgram,
         entry: &Arc<ToolEntry>,
         session: &Session,
         stop: &StopSignal,

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use haft_contract::{
     BoxFuture, SystemFacts, WebSettings,
-    ports::{Clock, FileSystem, Host, HttpClient, Notifier, PageCache, ProcessRunner, Services, SystemProbe},
+    ports::{BrowserControl, Clock, FileSystem, Host, HttpClient, Notifier, PageCache, ProcessRunner, Services, SystemProbe},
 };
 
 use crate::sync::lock;
@@ -34,7 +34,15 @@ pub struct FakeHost {
     pub page_cache: FakePageCache,
     /// Services of the conversation, if a test sets them.
     pub services: OnceLock<Services>,
+    /// Browsers, if a test sets them.
+    pub browser: BrowserSlot,
 }
+
+/// A place for the browsers of a machine.
+#[derive(Default)]
+pub struct BrowserSlot(pub OnceLock<Arc<dyn BrowserControl>>);
+
+haft_contract::opaque_debug!(BrowserSlot);
 
 impl FakeHost {
     /// A machine with an empty workspace, shared as contexts want it.
@@ -51,6 +59,7 @@ impl FakeHost {
             web: OnceLock::new(),
             page_cache: FakePageCache::default(),
             services: OnceLock::new(),
+            browser: BrowserSlot::default(),
         })
     }
 }
@@ -73,6 +82,9 @@ impl Host for FakeHost {
     }
     fn system(&self) -> &dyn SystemProbe {
         &self.system
+    }
+    fn browser(&self) -> Option<&dyn BrowserControl> {
+        self.browser.0.get().map(|browser| &**browser)
     }
     fn web(&self) -> &WebSettings {
         // Most tests are about pages, not about robots.txt.

@@ -28,7 +28,7 @@ mod unprivileged;
 
 pub use clock::FakeClock;
 pub use files::{FakeFiles, FileOperation, ReadRecord};
-pub use host::{FakeHost, FakePageCache, FakeSystem};
+pub use host::{BrowserSlot, FakeHost, FakePageCache, FakeSystem};
 pub use http::{FakeHttp, Reply};
 pub use jobs::{Script, StartedCommand};
 pub use journal::{FakeJournal, KeptImage};

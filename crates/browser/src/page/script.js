@@ -200,7 +200,7 @@
     };
     const role = isVisible ? roleOf(element, tag) : "";
     const acts = isVisible && (INTERACTIVE.has(role) || element.hasAttribute("onclick") || (isPointer && !context.pointer)
-      || (element.hasAttribute("tabindex") && element.tabIndex >= 0) || (tag === "label" && element.control));
+      || (element.hasAttribute("tabindex") && element.tabIndex >= 0) || (tag === "label" && element.control && !element.control.checkVisibility()));
     if (!role && !acts) {
       visitChildren(element, tag, inner, out);
       return;

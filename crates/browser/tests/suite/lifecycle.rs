@@ -6,10 +6,16 @@ use crate::server::{Page, Server};
 use crate::world::World;
 
 /// Processes whose command line has these words.
-fn processes_with(words: &str) -> Vec<u32> {
+pub(crate) fn processes_with(words: &str) -> Vec<u32> {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     pids.filter(|pid| std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| String::from_utf8_lossy(&line).contains(words))).collect()
+}
+
+/// Kills a process that the test has started.
+pub(crate) fn kill(pid: u32) {
+    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).ok();
 }
 
 pub(crate) async fn browser_starts_and_leaves_nothing_behind() {

@@ -5,9 +5,12 @@
 #![cfg_attr(not(target_os = "linux"), allow(unused, reason = "the sandbox is that of Linux"))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "a test that cannot continue has failed, and says why")]
 
+mod addresses;
+mod hostile;
 mod lifecycle;
 mod server;
 mod snapshots;
+mod tasks;
 mod world;
 
 use std::pin::Pin;
@@ -23,6 +26,12 @@ macro_rules! cases {
 const CASES: &[(&str, Case)] = cases![
     lifecycle::browser_starts_and_leaves_nothing_behind,
     snapshots::page_is_described_with_refs_and_acted_on,
+    snapshots::refs_survive_re_rendering_and_stale_ones_tell_what_is_there,
+    snapshots::frames_and_shadow_roots_are_part_of_the_page,
+    snapshots::hidden_and_unseen_text_is_marked,
+    hostile::hostile_pages_are_survived,
+    addresses::no_way_of_a_page_leads_to_other_addresses,
+    tasks::forty_tasks_are_done_by_snapshots_and_refs_alone,
 ];
 
 #[cfg(not(target_os = "linux"))]

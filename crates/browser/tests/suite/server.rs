@@ -91,11 +91,11 @@ impl Drop for Server {
 
 async fn serve(client: TcpStream, log: Arc<Mutex<Vec<Arrived>>>, handler: Arc<Handler>) {
     let mut client = BufReader::new(client);
-    while let Some(request) = read_request(&mut client).await {
+    while let Some((request, is_last)) = read_request(&mut client).await {
         log.lock().unwrap().push(request.clone());
         let missing = Page { status: 404, headers: Vec::new(), body: b"nothing here".to_vec(), endless: false };
         let page = handler(&request).unwrap_or(missing);
-        let mut head = format!("HTTP/1.1 {} OK\r\n", page.status);
+        let mut head = format!("HTTP/1.1 {} OK\r\n{}", page.status, if is_last { "Connection: close\r\n" } else { "" });
         for (name, value) in &page.headers {
             head += &format!("{name}: {value}\r\n");
         }
@@ -113,15 +113,19 @@ async fn serve(client: TcpStream, log: Arc<Mutex<Vec<Arrived>>>, handler: Arc<Ha
             return;
         }
         client.flush().await.ok();
+        if is_last {
+            return;
+        }
     }
 }
 
-async fn read_request(client: &mut BufReader<TcpStream>) -> Option<Arrived> {
+/// A request, and whether the client wants no other after it.
+async fn read_request(client: &mut BufReader<TcpStream>) -> Option<(Arrived, bool)> {
     let mut line = String::new();
     client.read_line(&mut line).await.ok().filter(|count| *count > 0)?;
     let mut words = line.split_whitespace();
     let (method, target) = (words.next()?.to_owned(), words.next()?.to_owned());
-    let mut length = 0;
+    let (mut length, mut is_last) = (0, false);
     loop {
         let mut header = String::new();
         client.read_line(&mut header).await.ok().filter(|count| *count > 0)?;
@@ -129,6 +133,7 @@ async fn read_request(client: &mut BufReader<TcpStream>) -> Option<Arrived> {
         if header.is_empty() {
             break;
         }
+        is_last |= header == "connection: close";
         if let Some(value) = header.strip_prefix("content-length:") {
             length = value.trim().parse().unwrap_or(0);
         }
@@ -136,5 +141,5 @@ async fn read_request(client: &mut BufReader<TcpStream>) -> Option<Arrived> {
     let mut body = vec![0; length];
     client.read_exact(&mut body).await.ok()?;
     let path = target.find("://").and_then(|at| target[at + 3..].find('/').map(|slash| target[at + 3 + slash..].to_owned())).unwrap_or(target);
-    Some(Arrived { method, path, body: String::from_utf8_lossy(&body).into_owned() })
+    Some((Arrived { method, path, body: String::from_utf8_lossy(&body).into_owned() }, is_last))
 }

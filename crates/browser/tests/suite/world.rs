@@ -9,7 +9,7 @@ use haft_contract::ports::{
     BrowserAction, BrowserControl, BrowserReply, BrowserRequest, EgressGate, MouseButton, PageAct, SnapshotFormat, SnapshotOptions, WaitCondition,
 };
 use haft_contract::{BoxFuture, Connect, EgressRefusal, ToolError};
-use haft_host::{GuardedClient, LocalFiles, NetworkRules, WorkspaceOptions};
+use haft_host::{GuardedClient, HttpOptions, LocalFiles, NetworkRules, Resolve, SystemResolver, WorkspaceOptions};
 use haft_jobs::{LocalProcesses, ShellOptions};
 use haft_sandbox::Launcher;
 
@@ -17,6 +17,7 @@ use haft_sandbox::Launcher;
 #[derive(Default)]
 pub(crate) struct TestGate {
     pub permitted: Vec<String>,
+    pub permits_all: bool,
     pub asked: Mutex<Vec<String>>,
 }
 
@@ -24,7 +25,8 @@ impl EgressGate for TestGate {
     fn permit<'a>(&'a self, connect: &'a Connect) -> BoxFuture<'a, Result<(), EgressRefusal>> {
         self.asked.lock().unwrap().push(connect.host.clone());
         let refused = || EgressRefusal { reason: "the test does not permit it".into(), rule: None };
-        Box::pin(std::future::ready(self.permitted.contains(&connect.host).then_some(()).ok_or_else(refused)))
+        let is_permitted = self.permits_all || self.permitted.contains(&connect.host);
+        Box::pin(std::future::ready(is_permitted.then_some(()).ok_or_else(refused)))
     }
 }
 
@@ -40,16 +42,21 @@ pub(crate) const PAGES: &[&str] = &["127.0.0.2", "127.0.0.3"];
 
 impl World {
     pub fn new() -> Self {
-        Self::with(BrowserSettings { program: None, scripts: true })
+        Self::with(BrowserSettings { program: None, scripts: true }, Arc::new(SystemResolver))
     }
 
-    pub fn with(settings: BrowserSettings) -> Self {
+    /// With these names in place of those of the network.
+    pub fn with_names(names: impl Resolve + 'static) -> Self {
+        Self::with(BrowserSettings { program: None, scripts: true }, Arc::new(names))
+    }
+
+    pub fn with(settings: BrowserSettings, resolver: Arc<dyn Resolve>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (root, data) = (folder.path().join("root"), folder.path().join("data"));
         std::fs::create_dir_all(&root).unwrap();
         std::fs::create_dir_all(&data).unwrap();
         let files = Arc::new(LocalFiles::open(WorkspaceOptions::new(&root)).unwrap());
-        let http = Arc::new(GuardedClient::new(NetworkRules::parse(PAGES, &[] as &[&str]).unwrap()));
+        let http = Arc::new(GuardedClient::with(NetworkRules::parse(PAGES, &[] as &[&str]).unwrap(), HttpOptions::default(), resolver));
         let options = ShellOptions::new(Launcher::current().unwrap(), &data);
         let processes = Arc::new(LocalProcesses::default().with_shell(options, files, http));
         let browsers = BrowserService::new(Arc::clone(&processes), settings);
@@ -74,6 +81,9 @@ impl World {
             gate: Some(Arc::clone(&self.gate) as _),
         };
         self.browsers.perform(request).await
+    }
+    pub async fn browsers_stop(&self) {
+        assert_eq!(self.perform(BrowserAction::Stop).await.unwrap().text, "The browser was stopped.");
     }
     pub async fn open(&self, url: &str) -> BrowserReply {
         self.perform(BrowserAction::Open(url.into())).await.unwrap()
@@ -104,6 +114,16 @@ impl World {
     pub async fn fill(&self, words: &str, text: &str) -> BrowserReply {
         let element = self.find(words).await;
         self.act(PageAct::Type { element, text: text.into(), submit: false, slowly: false }).await.unwrap()
+    }
+    /// Waits until a frame shows a text: frames are loaded after their page.
+    pub async fn wait_for_frame(&self, text: &str) {
+        for _ in 0..100 {
+            if self.snapshot().await.contains(text) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("no '{text}' in\n{}", self.snapshot().await);
     }
     pub async fn wait_for_text(&self, text: &str) -> BrowserReply {
         self.act(PageAct::Wait(WaitCondition { text: Some(text.into()), ..WaitCondition::default() })).await.unwrap()

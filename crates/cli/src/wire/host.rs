@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use haft_browser::{BrowserService, BrowserSettings};
 use haft_contract::ports::Services;
 use haft_contract::{Access, SandboxDemand};
 use haft_host::{
@@ -81,6 +82,7 @@ impl Wire {
         let parts = move || {
             let options = HttpOptions { parallel_per_host: config.web.parallel_per_host, proxy, ..HttpOptions::default() };
             let http = Arc::new(GuardedClient::with(network, options, Arc::new(SystemResolver)));
+            let browser = BrowserSettings { program: config.browser.program.clone(), scripts: config.browser.evaluate };
             let processes = match shell::options(&config, &data_folder, calls) {
                 Ok(options) => {
                     let JobSettings { jobs, wait_for_exit } = jobs();
@@ -89,7 +91,9 @@ impl Wire {
                 }
                 Err(failure) => LocalProcesses::unavailable(failure.message.clone()),
             };
-            HostParts { http, processes: Arc::new(processes) }
+            let processes = Arc::new(processes);
+            let browser = BrowserService::new(Arc::clone(&processes), browser);
+            HostParts { http, processes, browser: Some(Arc::new(browser)) }
         };
         let web = web::settings(&self.settings.config.web, &|name| std::env::var(name).ok().filter(|value| !value.trim().is_empty()));
         Ok(LocalHost::with_parts(files, alert_log, parts).with_web(web, page_cache).with_services(self.base_services()))
@@ -103,6 +107,7 @@ impl Wire {
         let parts = || HostParts {
             http: Arc::new(GuardedClient::with(NetworkRules::default(), HttpOptions::default(), Arc::new(SystemResolver))),
             processes: Arc::new(LocalProcesses::unavailable("a file is only read here".to_owned())),
+            browser: None,
         };
         Ok(Arc::new(LocalHost::with_parts(files, self.settings.data_folder.join("alerts.log"), parts)))
     }

@@ -103,7 +103,11 @@ struct SessionEnd(Session);
 
 impl Drop for SessionEnd {
     fn drop(&mut self) {
-        self.0.host().processes().end_session(self.0.id());
+        let host = self.0.host();
+        if let Some(browser) = host.browser() {
+            browser.end_session(self.0.id());
+        }
+        host.processes().end_session(self.0.id());
     }
 }
 

@@ -81,8 +81,10 @@ impl SessionTaint {
 
     /// Whether data of this session could be sent out by order of untrusted content.
     fn can_leak(self, plan: &Plan, running: Option<Uuid>) -> bool {
-        // Data that the call itself reads is as private as data that was read before, and a running command reads the workspace.
-        let private = self.private || plan.is_egress() || plan.effects().iter().any(reads_here);
+        // Data that the call itself reads is as private as data that was read before, and a running command reads the workspace; a page
+        // does not.
+        let reads_workspace = plan.is_egress() && !plan.uses_browser();
+        let private = self.private || reads_workspace || plan.effects().iter().any(reads_here);
         let untrusted = match self.untrusted {
             UntrustedContent::None => false,
             UntrustedContent::One(record) => running != Some(record),

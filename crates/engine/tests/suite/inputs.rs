@@ -139,7 +139,7 @@ async fn empty_parameters_are_fine_where_nothing_is_required() {
 #[tokio::test]
 async fn a_tool_that_is_not_built_yet_is_not_taken_for_a_typing_error() {
     let harness = setup().tool(ScriptedTool::new("noop")).build();
-    for name in ["browser", "whatsapp_login"] {
+    for name in ["whatsapp_login", "WhatsApp-Login"] {
         let (kind, message) = failure(&harness.call(name, json!({})).await);
         let expected = format!("Tool '{name}' not found. It is known, but this version does not have it yet. The tools are: noop.");
         assert_eq!((kind, message), (ErrorKind::ToolNotFound, expected));

@@ -1,24 +1,11 @@
 //! The tools of the design that are not built yet: policies may name them already. A tool that is built leaves this list.
 
-use haft_contract::Section::{Messaging, Ui};
-use haft_contract::{Meta, RuleTarget, Section};
+use haft_contract::{Meta, Section};
 
-const fn tool(name: &'static str, section: Section, profiles: &'static [&'static str], rules: Option<RuleTarget>) -> Meta {
+const fn for_owner(name: &'static str, section: Section) -> Meta {
     let mut meta = Meta::new(name, "");
-    (meta.section, meta.profiles, meta.rules) = (section, profiles, rules);
+    (meta.section, meta.owner_only) = (section, true);
     meta
 }
 
-const fn for_owner(mut meta: Meta) -> Meta {
-    meta.owner_only = true;
-    meta
-}
-
-const CONNECT: Option<RuleTarget> = Some(RuleTarget::Connect);
-
-/// Name, section, profiles, rule target, aliases.
-#[rustfmt::skip] // one tool a line
-pub static NOT_BUILT_YET: &[Meta] = &[
-    tool("browser", Ui, &[], CONNECT),
-    for_owner(tool("whatsapp_login", Messaging, &[], None)),
-];
+pub static NOT_BUILT_YET: &[Meta] = &[for_owner("whatsapp_login", Section::Messaging)];
