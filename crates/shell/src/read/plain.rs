@@ -25,6 +25,18 @@ enum Joint {
     Or,
 }
 
+/// What a command ends with.
+enum Ending {
+    Line,
+    Joint(Joint),
+}
+
+/// What comes next in a command.
+enum NextPart {
+    Redirection(Redirection),
+    Word,
+}
+
 /// A simple command.
 #[derive(Debug)]
 struct PlainCommand {
@@ -104,7 +116,7 @@ impl<'a> Scanner<'a> {
     /// All commands; nothing where something needs the parser.
     fn commands(mut self) -> Option<Vec<PlainCommand>> {
         let mut commands = vec![self.command(Joint::Start)?];
-        while let Some(joint) = self.joint()? {
+        while let Ending::Joint(joint) = self.ending()? {
             self.skip_blanks();
             if joint == Joint::Start && self.at == self.bytes.len() {
                 break;
@@ -125,10 +137,10 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// What ends a command; the inner nothing is the end of the line.
-    fn joint(&mut self) -> Option<Option<Joint>> {
+    /// What ends a command; nothing where that is of a rare kind.
+    fn ending(&mut self) -> Option<Ending> {
         let (joint, length) = match (self.peek(0), self.peek(1)) {
-            (None, _) => return Some(None),
+            (None, _) => return Some(Ending::Line),
             (Some(b'|'), Some(b'|')) => (Joint::Or, 2),
             (Some(b'&'), Some(b'&')) => (Joint::And, 2),
             (Some(b'|'), next) if next != Some(b'&') => (Joint::Pipe, 1),
@@ -136,7 +148,7 @@ impl<'a> Scanner<'a> {
             _ => return None,
         };
         self.at += length;
-        Some(Some(joint))
+        Some(Ending::Joint(joint))
     }
 
     fn command(&mut self, joint: Joint) -> Option<PlainCommand> {
@@ -146,7 +158,7 @@ impl<'a> Scanner<'a> {
             if matches!(self.peek(0), None | Some(b'|' | b'&' | b';')) {
                 break;
             }
-            if let Some(redirection) = self.redirection()? {
+            if let NextPart::Redirection(redirection) = self.next_part()? {
                 command.redirections.push(redirection);
                 continue;
             }
@@ -167,24 +179,24 @@ impl<'a> Scanner<'a> {
         (!command.words.is_empty()).then_some(command)
     }
 
-    /// A redirection, if one begins here; the outer nothing where it is of a rare kind.
-    fn redirection(&mut self) -> Option<Option<Redirection>> {
+    /// A redirection, if one begins here; nothing where it is of a rare kind.
+    fn next_part(&mut self) -> Option<NextPart> {
         let digits = self.bytes[self.at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         let (length, kind) = match (self.peek(digits), self.peek(digits + 1)) {
             (Some(b'>'), Some(b'&')) => {
                 self.at += digits + 2;
-                return self.descriptor().map(Some);
+                return self.descriptor().map(NextPart::Redirection);
             }
             (Some(b'>'), Some(b'>')) => (digits + 2, RedirectionKind::Append),
             (Some(b'>'), _) => (digits + 1, RedirectionKind::Write),
             (Some(b'<'), Some(b'<' | b'&' | b'>')) => return None,
             (Some(b'<'), _) => (digits + 1, RedirectionKind::Read),
-            _ => return Some(None),
+            _ => return Some(NextPart::Word),
         };
         self.at += length;
         self.skip_blanks();
         let target = Some(self.word()?);
-        Some(Some(Redirection { kind, target }))
+        Some(NextPart::Redirection(Redirection { kind, target }))
     }
 
     /// The number in `2>&1`.
