@@ -179,7 +179,7 @@ fn restart_that_a_model_asks_for_hands_over_what_runs() {
     };
     wait("the command does not begin", &|| talk.world.file("done.txt").exists());
     // A reminder for this second is due while nothing listens.
-    assert_eq!(page.post("/api/automation", &json!({"name": "soon", "at": "3s", "message": "please restart later"})).status, 200);
+    assert_eq!(page.post("/api/automation", &json!({"name": "soon", "at": "3s", "message": "say begun-and-ended"})).status, 200);
     send(&asking, "please restart");
     let question = || page.read("/api/approvals")["approvals"].as_array().unwrap().first().cloned();
     wait("nobody is asked", &|| question().is_some());
