@@ -27,7 +27,7 @@ async fn a_newer_database_is_refused_and_not_touched() {
         let path = folder.join("haft.db");
         let error = SqliteCallLog::open(folder).unwrap_err();
         let expected = format!(
-            "the database {} has schema version 999, this haft knows up to 12: use a newer haft, or another HAFT_HOME",
+            "the database {} has schema version 999, this haft knows up to 13: use a newer haft, or another HAFT_HOME",
             path.display()
         );
         assert_eq!(error.to_string(), expected);
