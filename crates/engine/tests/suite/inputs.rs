@@ -139,11 +139,9 @@ async fn empty_parameters_are_fine_where_nothing_is_required() {
 #[tokio::test]
 async fn a_tool_that_is_not_built_yet_is_not_taken_for_a_typing_error() {
     let harness = setup().tool(ScriptedTool::new("noop")).build();
-    for name in ["whatsapp_login", "WhatsApp-Login"] {
-        let (kind, message) = failure(&harness.call(name, json!({})).await);
-        let expected = format!("Tool '{name}' not found. It is known, but this version does not have it yet. The tools are: noop.");
-        assert_eq!((kind, message), (ErrorKind::ToolNotFound, expected));
-    }
+    let (kind, message) = failure(&harness.call("whatsapp_login", json!({})).await);
+    let expected = "Tool 'whatsapp_login' not found. It is known, but this version does not have it yet. The tools are: noop.";
+    assert_eq!((kind, message.as_str()), (ErrorKind::ToolNotFound, expected));
     let (_, message) = failure(&harness.call("zzzz", json!({})).await);
     assert_eq!(message, "Tool 'zzzz' not found. The tools are: noop.");
 }
