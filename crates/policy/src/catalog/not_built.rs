@@ -8,4 +8,5 @@ const fn for_owner(name: &'static str, section: Section) -> Meta {
     meta
 }
 
+/// Names that a policy may hold although no tool has them.
 pub static NOT_BUILT_YET: &[Meta] = &[for_owner("whatsapp_login", Section::Messaging)];
