@@ -91,6 +91,7 @@ tools! {
     }
     ui {
         browser => Browser,
+        canvas => Canvas::new,
     }
     messaging {
         message => Message::new,
@@ -104,9 +105,6 @@ tools! {
     media {
         image => Image::new,
         tts => Tts::new,
-    }
-    ui {
-        canvas => Canvas::new,
     }
     planning {
         tool_search => ToolSearch,
