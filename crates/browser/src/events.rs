@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 
 use crate::devtools::{DevTools, DevToolsEvent, EventHandler};
 use crate::page::{SCRIPT, WORLD};
-use crate::state::{BrowserState, ConsoleEntry, DialogAnswer, Download, DownloadState, MOST_TABS, PageLoad, RequestEntry, ScriptContext, SharedState, Tab};
+use crate::state::{
+    BrowserState, ConsoleEntry, DialogAnswer, Download, DownloadState, MOST_TABS, PageLoad, RequestEntry, ScriptContext, SharedState, Tab,
+};
 
 /// Questions of one page during one action; then it asks in a loop, and its tab is closed.
 const MOST_DIALOGS: u32 = 10;
@@ -350,7 +352,8 @@ fn dialog(state: &mut BrowserState, devtools: &DevTools, session: &str, params: 
     }
     devtools.send(Some(session), "Page.handleJavaScriptDialog", reply);
     let outcome = if answer.accept { "accepted" } else { "dismissed" };
-    let advice = if armed.is_some() || is_simple { "" } else { " To accept it, use action=dialog with accept=true before the step that opens it." };
+    let advice =
+        if armed.is_some() || is_simple { "" } else { " To accept it, use action=dialog with accept=true before the step that opens it." };
     if kind != "beforeunload" || armed.is_some() {
         state.note(format!("The page asked ({kind}): {message:?}; it was {outcome}.{advice}"));
     }
@@ -369,18 +372,24 @@ fn download_event(state: &mut BrowserState, devtools: &DevTools, name: &str, par
         }
         "downloadProgress" => {
             let Some(download) = state.downloads.get_mut(guid) else { return };
-            download.received = params["receivedBytes"].as_f64().map_or(0, |bytes| bytes.max(0.0) as u64);
+            let bytes = |key: &str| params[key].as_u64().or_else(|| params[key].as_f64().map(whole)).unwrap_or_default();
+            download.received = download.received.max(bytes("receivedBytes"));
             download.state = match text(params, "state") {
                 "completed" => DownloadState::Completed,
                 "canceled" => DownloadState::Cancelled,
                 _ => DownloadState::Running,
             };
-            let total = params["totalBytes"].as_f64().map_or(0, |bytes| bytes.max(0.0) as u64);
-            if download.state == DownloadState::Running && download.received.max(total) > LARGEST_FILE {
-                download.received = download.received.max(total);
+            if download.state == DownloadState::Running && download.received.max(bytes("totalBytes")) > LARGEST_FILE {
+                download.received = download.received.max(bytes("totalBytes"));
                 devtools.send(None, "Browser.cancelDownload", json!({"guid": guid}));
             }
         }
         _ => {}
     }
+}
+
+/// A number of bytes, which the browser writes as a fraction.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a length of a file is whole, and not below zero")]
+fn whole(number: f64) -> u64 {
+    number.max(0.0) as u64
 }

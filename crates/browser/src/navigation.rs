@@ -69,7 +69,11 @@ impl Browser {
         if let Some(loader) = reply["loaderId"].as_str() {
             self.until_content(tab, loader, documents).await?;
         }
-        Ok(self.arrived(tab, "Opened"))
+        // Where it led to may be refused, and a refusal of the proxy looks like a page.
+        match self.address(Some(&tab.target)).and_then(|address| self.refusal(&address)) {
+            Some(refused) => Err(refused),
+            None => Ok(self.arrived(tab, "Opened")),
+        }
     }
 
     /// Waits for a document of a tab that had so many before, and a while for its other parts.
@@ -103,7 +107,9 @@ impl Browser {
         let (shown, code) = (display::shorten(url, 200), failed.trim_start_matches("net::"));
         let why = match code {
             "ERR_CONNECTION_REFUSED" => "nothing listens there".to_owned(),
-            "ERR_ABORTED" => "it is a file to download, or the page stopped loading: use action=download with the ref of its link".to_owned(),
+            "ERR_ABORTED" => {
+                "it is a file to download, or the page stopped loading: use action=download with the ref of its link".to_owned()
+            }
             "ERR_BLOCKED_BY_CLIENT" | "ERR_UNSAFE_PORT" | "ERR_UNSAFE_REDIRECT" | "ERR_UNKNOWN_URL_SCHEME" | "ERR_ACCESS_DENIED" => {
                 format!("the browser does not go there ({code})")
             }
@@ -117,14 +123,17 @@ impl Browser {
     /// The refusal of the proxy for the host of an address.
     fn refusal(&self, url: &str) -> Option<ToolError> {
         let url = Url::parse(url).ok()?;
-        let (host, port) = (url.host_str()?.to_owned(), url.port_or_known_default()?);
+        let (host, port) = (url.host_str()?.trim_end_matches('.').to_owned(), url.port_or_known_default()?);
         let decisions = self.child.proxy.decisions();
         let of_host = || decisions.iter().filter(|decision| decision.host == host && decision.port == port);
         if of_host().any(|decision| decision.verdict == NetworkVerdict::Connected) {
             return None;
         }
         let refusal = of_host().find_map(|decision| decision.refusal.clone())?;
-        Some(ToolError::new(ErrorKind::NetworkError, format!("'{host}:{port}' was not reached: {}.", display::shorten(&refusal.reason, 400))))
+        Some(ToolError::new(
+            ErrorKind::NetworkError,
+            format!("'{host}:{port}' was not reached: {}.", display::shorten(&refusal.reason, 400)),
+        ))
     }
 
     pub(crate) async fn focus(&self, tab: &TabHandle) -> Result<BrowserReply, ToolError> {

@@ -130,9 +130,9 @@ impl Browser {
         context.ok_or(PageError::Gone)
     }
 
-    /// Waits until a document is no longer the one of its frame.
+    /// Waits until a document is no longer the one of its frame, or has crashed.
     async fn replaced(&self, tab: &TabHandle, frame: &str, context: &ScriptContext) {
-        let is_current = |tab: &Tab| tab.frames.get(frame).is_some_and(|frame| frame.context.as_ref() == Some(context));
+        let is_current = |tab: &Tab| !tab.is_crashed && tab.frames.get(frame).is_some_and(|frame| frame.context.as_ref() == Some(context));
         self.state.until(|state| state.tab(&tab.target).is_none_or(|tab| !is_current(tab)).then_some(())).await;
     }
 

@@ -75,9 +75,35 @@ impl Drop for Trap {
 
 /// Hosts that mean this machine or a metadata service, in the spellings of D01 to D04, and names that lead there.
 const HOSTS: &[&str] = &[
-    "127.0.0.1", "localhost", "localhost.", "LOCALHOST", "0.0.0.0", "0", "127.1", "2130706433", "0x7f.1", "0177.0.0.1", "127.0.0.4", "[::1]", "[::]",
-    "[::ffff:127.0.0.1]", "[::ffff:7f00:4]", "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "[fe80::1]", "[fc00::1]", "169.254.169.254", "[fd00:ec2::254]",
-    "100.100.100.200", "168.63.129.16", "metadata.google.internal", "private.test", "mixed.test", "rebind.test", "10.0.0.1", "192.168.0.1",
+    "127.0.0.1",
+    "localhost",
+    "localhost.",
+    "LOCALHOST",
+    "0.0.0.0",
+    "0",
+    "127.1",
+    "2130706433",
+    "0x7f.1",
+    "0177.0.0.1",
+    "127.0.0.4",
+    "[::1]",
+    "[::]",
+    "[::ffff:127.0.0.1]",
+    "[::ffff:7f00:4]",
+    "[64:ff9b::7f00:1]",
+    "[2002:7f00:1::]",
+    "[fe80::1]",
+    "[fc00::1]",
+    "169.254.169.254",
+    "[fd00:ec2::254]",
+    "100.100.100.200",
+    "168.63.129.16",
+    "metadata.google.internal",
+    "private.test",
+    "mixed.test",
+    "rebind.test",
+    "10.0.0.1",
+    "192.168.0.1",
 ];
 
 /// Tries every kind of connection to every host, and writes down when all of it has failed or ended.
@@ -86,7 +112,7 @@ fn attacking_page(port: u16) -> String {
     format!(
         "<h1 id=out>Trying</h1><script>
         const port = {port}, hosts = {hosts}, tries = [];
-        const timed = (promise) => Promise.race([promise.catch(() => 0), new Promise((done) => setTimeout(done, 4000))]);
+        const timed = (promise) => Promise.race([promise.catch(() => 0), new Promise((done) => setTimeout(done, 1500))]);
         for (const host of hosts) {{
           const url = `http://${{host}}:${{port}}/`;
           tries.push(timed(fetch(url, {{ mode: 'no-cors' }})));
@@ -123,11 +149,18 @@ pub(crate) async fn no_way_of_a_page_leads_to_other_addresses() {
         "/to-loopback" => Some(Page::redirect(&format!("http://127.0.0.1:{port}/"))),
         "/to-other" => Some(Page::redirect(&format!("http://127.0.0.4:{port}/"))),
         "/to-name" => Some(Page::redirect(&format!("http://private.test:{port}/"))),
-        "/worker.js" => Some(Page { headers: vec![("Content-Type".into(), "text/javascript".into())], ..Page::html(&format!("for (const host of ['127.0.0.1', '127.0.0.4', 'private.test']) fetch(`http://${{host}}:{port}/`, {{ mode: 'no-cors' }}).catch(() => 0);")) }),
+        "/worker.js" => Some(Page {
+            headers: vec![("Content-Type".into(), "text/javascript".into())],
+            ..Page::html(&format!(
+                "for (const host of ['127.0.0.1', '127.0.0.4', 'private.test']) fetch(`http://${{host}}:{port}/`, {{ mode: 'no-cors' }}).catch(() => 0);"
+            ))
+        }),
         _ => None,
     };
     let server = Server::at("127.0.0.2", pages).await;
-    world.open(&server.url("/").replace("127.0.0.2", "pages.test")).await;
+    world.open(&server.url("/worker.js").replace("127.0.0.2", "pages.test")).await;
+    // A page of a loopback address may have a service worker, a name without TLS may not.
+    world.navigate(&server.url("/")).await;
     world.wait_for_text("Tried all").await;
     let page = world.snapshot().await;
     assert!(page.contains("candidates: 0"), "addresses leaked by WebRTC: {page}");
