@@ -13,7 +13,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 pub use self::builder::{AgentBuilder, AgentError};
 pub use self::event::AgentEvent;
-use self::event::EventStream;
+use self::event::AgentEventStream;
 pub use haft_agent::{
     EndReason, Ledger, LedgerEntry, Meter, Micros, NullLedger, OutputSchema, Provider, Runner as AgentRunner, TurnEnd, TurnEvent,
     TurnWatcher,
@@ -55,7 +55,7 @@ pub use haft_agent::{
 #[derive(Clone)]
 pub struct Agent {
     runner: Arc<Mutex<Runner>>,
-    events: Arc<EventStream>,
+    events: Arc<AgentEventStream>,
     steering: Steering,
     engine: Engine,
     session: Session,
@@ -69,7 +69,7 @@ impl Agent {
         AgentBuilder::default()
     }
 
-    fn new(runner: Runner, events: Arc<EventStream>) -> Self {
+    fn new(runner: Runner, events: Arc<AgentEventStream>) -> Self {
         let (steering, engine, session) = (runner.steering.clone(), runner.engine.clone(), runner.session.clone());
         Self { runner: Arc::new(Mutex::new(runner)), events, steering, engine, session }
     }

@@ -142,6 +142,8 @@ pub use haft_macros::{ToolMeta, tool};
 #[cfg(feature = "mcp")]
 pub use haft_mcp as mcp;
 pub use haft_policy::*;
+/// What stops a call or a turn; tokio's, here for programs that do not name its crate.
+pub use tokio_util::sync::CancellationToken;
 pub use toolbox::{Toolbox, ToolboxBuilder, ToolboxError};
 
 /// The loop behind [`Agent`]: its ledger, its events, its budget, and what a provider of the program's own gives and gets.

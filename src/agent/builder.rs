@@ -10,7 +10,7 @@ use haft_policy::Policy;
 use haft_store::{CallLog, InMemoryCallLog, InMemorySessionStore, NewSession, SessionStore, StoreError};
 
 use super::Agent;
-use super::event::{EventStream, QuestionEvents};
+use super::event::{AgentEventStream, AskedQuestions};
 use crate::{ToolboxBuilder, ToolboxError};
 
 /// Why an agent could not be made.
@@ -143,7 +143,7 @@ impl AgentBuilder {
             None if is_kept => Arc::new(stored),
             None => Arc::new(NullLedger),
         };
-        let events = Arc::new(EventStream::new(self.watcher.take()));
+        let events = Arc::new(AgentEventStream::new(self.watcher.take()));
         let (steering, deferred) = (Steering::default(), DeferredTools::default());
         let toolbox = self.equipped(&sessions, &events, &steering, &deferred, &*provider).log(log).session_id(id).build()?;
         let (engine, session) = (toolbox.engine().clone(), toolbox.session().clone());
@@ -159,7 +159,7 @@ impl AgentBuilder {
     fn equipped(
         &mut self,
         sessions: &Arc<dyn SessionStore>,
-        events: &Arc<EventStream>,
+        events: &Arc<AgentEventStream>,
         steering: &Steering,
         deferred: &DeferredTools,
         provider: &dyn Provider,
@@ -176,7 +176,7 @@ impl AgentBuilder {
             toolbox = toolbox.progress(Arc::clone(events) as _);
         }
         if !toolbox.has_events() {
-            toolbox = toolbox.events(Arc::new(QuestionEvents(Arc::clone(events))));
+            toolbox = toolbox.events(Arc::new(AskedQuestions(Arc::clone(events))));
         }
         toolbox
     }

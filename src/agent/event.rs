@@ -142,12 +142,12 @@ fn copy(result: &ToolResult) -> ToolResult {
 
 /// Passes the events of a conversation to the turn that runs, and to a watcher of the program.
 #[derive(Default)]
-pub(super) struct EventStream {
+pub(super) struct AgentEventStream {
     turn: Mutex<Option<UnboundedSender<AgentEvent>>>,
     watcher: Option<Arc<dyn TurnWatcher>>,
 }
 
-impl EventStream {
+impl AgentEventStream {
     pub(super) fn new(watcher: Option<Arc<dyn TurnWatcher>>) -> Self {
         Self { turn: Mutex::default(), watcher }
     }
@@ -164,7 +164,7 @@ impl EventStream {
 }
 
 /// A turn that gets the events.
-pub(super) struct Receiving<'a>(&'a EventStream);
+pub(super) struct Receiving<'a>(&'a AgentEventStream);
 
 impl Drop for Receiving<'_> {
     fn drop(&mut self) {
@@ -172,7 +172,7 @@ impl Drop for Receiving<'_> {
     }
 }
 
-impl TurnWatcher for EventStream {
+impl TurnWatcher for AgentEventStream {
     fn event(&self, event: &TurnEvent<'_>) {
         self.watcher.iter().for_each(|watcher| watcher.event(event));
         if let (Some(turn), Some(event)) = (&*self.turn(), AgentEvent::of(event)) {
@@ -182,16 +182,16 @@ impl TurnWatcher for EventStream {
     }
 }
 
-impl ProgressSink for EventStream {
+impl ProgressSink for AgentEventStream {
     fn progress(&self, call: &CallInfo, progress: Progress) {
         TurnWatcher::event(self, &TurnEvent::ToolUpdate { call_id: &call.id, tool: &call.tool, message: &progress.message });
     }
 }
 
 /// Events of the engine, as events of the turn.
-pub(super) struct QuestionEvents(pub(super) Arc<EventStream>);
+pub(super) struct AskedQuestions(pub(super) Arc<AgentEventStream>);
 
-impl EventSink for QuestionEvents {
+impl EventSink for AskedQuestions {
     fn event(&self, event: &Event<'_>) {
         match event {
             Event::Asked { request } => {

@@ -48,12 +48,7 @@ pub(crate) fn run(common: &Common, request: &RunArgs, output: &Output) -> Result
             output: schema.clone(),
         };
         // Before the session is opened: a command or file that is not there leaves no empty one.
-        let sent = match user_commands::parse(&prompt) {
-            // What a program writes to standard input is data.
-            _ if request.prompt == "-" => Prompt::data(prompt.clone()),
-            Some((name, arguments)) => user_commands::expand(&wire, name, arguments).await?,
-            None => Prompt::typed(prompt.clone()),
-        };
+        let sent = sent(&wire, request, &prompt).await?;
         let message = attachments::message(&wire, &sent, &request.files).await?;
         let mut conversation = conversation::open(&wire, start, watcher).await?;
         if let Err(failure) = attachments::check_pictures(&message, conversation.runner.provider.model()) {
@@ -85,6 +80,16 @@ pub(crate) fn run(common: &Common, request: &RunArgs, output: &Output) -> Result
             exit => exit,
         })
     })
+}
+
+/// What the model gets of a prompt: a command of the user is expanded.
+async fn sent(wire: &Wire, request: &RunArgs, prompt: &str) -> Result<Prompt, Failure> {
+    match user_commands::parse(prompt) {
+        // What a program writes to standard input is data.
+        _ if request.prompt == "-" => Ok(Prompt::data(prompt.to_owned())),
+        Some((name, arguments)) => user_commands::expand(wire, name, arguments).await,
+        None => Ok(Prompt::typed(prompt.to_owned())),
+    }
 }
 
 /// Shows the turn: as JSON lines, or on the terminal, there without text where the result is structured.

@@ -90,7 +90,7 @@ mod host {
 
 /// `result<string, string>` in memory.
 #[repr(C)]
-pub struct Outcome {
+pub struct Returned {
     is_error: u8,
     at: *const u8,
     length: usize,
@@ -99,14 +99,14 @@ pub struct Outcome {
 /// # Safety
 /// The texts are memory of `cabi_realloc`, as the canonical ABI has it.
 #[export_name = "call"]
-pub unsafe extern "C" fn answer(tool: *mut u8, a: usize, arguments: *mut u8, b: usize, context: *mut u8, c: usize) -> *const Outcome {
+pub unsafe extern "C" fn answer(tool: *mut u8, a: usize, arguments: *mut u8, b: usize, context: *mut u8, c: usize) -> *const Returned {
     let text = |at, length| String::from_utf8_unchecked(Vec::from_raw_parts(at, length, length));
     let (tool, arguments, _context) = (text(tool, a), text(arguments, b), text(context, c));
     let outcome = call(&tool, &arguments);
     let is_error = u8::from(outcome.is_err());
     let text: &'static str = Box::leak(outcome.unwrap_or_else(|error| error).into_boxed_str());
     // An instance lives for one call, so nothing is given back.
-    Box::leak(Box::new(Outcome { is_error, at: text.as_ptr(), length: text.len() }))
+    Box::leak(Box::new(Returned { is_error, at: text.as_ptr(), length: text.len() }))
 }
 
 /// # Safety
