@@ -179,6 +179,10 @@ fn temporary_folders_belong_to_the_session(world: &World) {
 fn toolchains_and_caches_are_there(world: &World) {
     let processes = world.project();
     assert_eq!(run(&processes, "s", "cargo-tool; other-tool; cat ~/.rustup/settings.toml"), "tool\ntool\nrustup");
+    // Nothing was added to the cache yet, so it is shown without an overlay.
+    let command = "cat ~/.cargo/registry/crate; (echo x >~/.cargo/registry/x) 2>/dev/null || echo refused".to_owned();
+    let reading = CommandRequest { command, read_only: true, ..CommandRequest::default() };
+    assert_eq!(start(&processes, "s", &reading), "hostrefused\n");
     let script = "for f in ~/.cargo/bin/x ~/.rustup/x ~/other/bin/x; do (echo x >$f) 2>/dev/null && echo $f; done; cat ~/.cargo/registry/crate; echo new >~/.cargo/registry/crate; echo n >~/.cargo/registry/n";
     assert_eq!(run(&processes, "s", script), "host");
     assert_eq!(run(&processes, "t", "cat ~/.cargo/registry/crate ~/.cargo/registry/n"), "new\nn\n");
