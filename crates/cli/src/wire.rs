@@ -7,6 +7,7 @@ mod advice_tests;
 mod agent_types;
 mod attachment_files;
 mod automation;
+mod blobs;
 mod channels;
 mod cleaning;
 mod command_rules;
@@ -65,6 +66,7 @@ use haft_store::{Blobs, CallLog, FileBlobs, InMemoryCallLog, OpenedState, StateS
 use haft_tui::time::local_time;
 
 pub(crate) use self::automation::{SchedulerLock, folder_key, signal_file};
+pub(crate) use self::blobs::open_blobs;
 pub(crate) use self::channels::{ChannelCaller, ServedChannels};
 pub(crate) use self::cleaning::finish as finish_cleaning;
 pub(crate) use self::config_lint::warn_of_settings;
@@ -140,16 +142,6 @@ pub(crate) fn open_store(folder: &Path) -> Result<OpenedState, StoreError> {
 /// The address of the server that the user names, which may hold a password.
 pub(crate) fn store_address() -> Option<String> {
     std::env::var("HAFT_STORE").ok().filter(|address| !address.is_empty())
-}
-
-/// Pre-images and spilled output, beside the database. Calls that the user makes share their spills; a conversation has its own.
-pub(crate) fn open_blobs(folder: &Path, session: Option<&str>) -> Result<Arc<dyn Blobs>, StoreError> {
-    let session = session.unwrap_or("calls");
-    match store_address() {
-        // Files need no database.
-        None => Ok(Arc::new(FileBlobs::open(folder)?.of_session(session)?)),
-        Some(_) => open_store(folder)?.store.blobs(folder, session),
-    }
 }
 
 /// Whether the user at the terminal may be asked.

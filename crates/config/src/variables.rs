@@ -26,7 +26,7 @@ pub struct FlagValue<'a> {
 }
 
 /// Variables that other parts read.
-const OTHERS: [&str; 6] = ["HAFT_CONFIG", "HAFT_HOME", "HAFT_MCP_TOKEN", "HAFT_NO_RESOLVE", "HAFT_PLAIN", "HAFT_STORE"];
+const OTHERS: [&str; 7] = ["HAFT_BLOBS", "HAFT_CONFIG", "HAFT_HOME", "HAFT_MCP_TOKEN", "HAFT_NO_RESOLVE", "HAFT_PLAIN", "HAFT_STORE"];
 
 /// The settings of the environment.
 pub(crate) fn environment(request: &LoadRequest<'_>, problems: &mut Vec<Problem>) -> Vec<Setting> {

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "files")]
 mod blocking;
+#[cfg(feature = "postgres")]
+mod bucket;
 #[cfg(feature = "files")]
 mod file_blobs;
 #[cfg(feature = "files")]
@@ -23,6 +25,8 @@ mod values;
 #[cfg(feature = "sqlite")]
 mod write;
 
+#[cfg(feature = "postgres")]
+pub use bucket::{BucketObjects, BucketSettings};
 #[cfg(feature = "files")]
 pub use file_blobs::FileBlobs;
 pub use in_memory::InMemoryCallLog;

@@ -19,15 +19,15 @@ mod state_store;
 pub use automation_store::{AutomationChange, AutomationStore, RunOwner};
 #[cfg(feature = "files")]
 pub use backend::FileBlobs;
+#[cfg(feature = "postgres")]
+pub use backend::{
+    BucketObjects, BucketSettings, CopiedKind, PostgresAutomation, PostgresChannels, PostgresJobs, PostgresLog, PostgresObjects,
+    PostgresOptions, PostgresPruner, PostgresSessions, SharedBlobs, StoreCopy,
+};
 #[cfg(feature = "sqlite")]
 pub use backend::{
     ChunkRow, FileStamp, KnownFile, MemoryDatabase, MissingVectors, NewChunk, NewFile, OpenedLog, OpenedMemory, SqliteAutomation,
     SqliteCallLog, SqliteChannels, SqliteJobs, SqliteOptions, SqliteSessionStore, StorePruner, StoredVector, VectorRow, VectorTask,
-};
-#[cfg(feature = "postgres")]
-pub use backend::{
-    CopiedKind, PostgresAutomation, PostgresChannels, PostgresJobs, PostgresLog, PostgresObjects, PostgresOptions, PostgresPruner,
-    PostgresSessions, SharedBlobs, StoreCopy,
 };
 pub use backend::{InMemoryBlobs, InMemoryCallLog, InMemorySessionStore};
 #[cfg(feature = "postgres")]

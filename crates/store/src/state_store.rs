@@ -144,6 +144,12 @@ impl StateStore {
         }
     }
 
+    /// The same with a bucket in place of the server's table.
+    #[cfg(feature = "postgres")]
+    pub fn blobs_in(bucket: crate::BucketSettings, folder: &Path, session: &str) -> Result<Arc<dyn Blobs>, StoreError> {
+        shared_blobs(FileBlobs::open(folder)?.of_session(session)?, Arc::new(crate::BucketObjects::new(bucket)?))
+    }
+
     /// Reads a whole file; says what is damaged, if anything. A server looks after itself.
     pub async fn find_damage(&self) -> Result<Option<String>, StoreError> {
         match self {

@@ -58,10 +58,10 @@ pub use self::automation::SqliteAutomation;
 pub use self::channels::SqliteChannels;
 use self::database::Database;
 pub use self::jobs::SqliteJobs;
-pub use self::retention::StorePruner;
-pub use self::sessions::SqliteSessionStore;
 #[cfg(all(test, feature = "postgres"))]
 pub(super) use self::migrate::known as known_version;
+pub use self::retention::StorePruner;
+pub use self::sessions::SqliteSessionStore;
 #[cfg(feature = "postgres")]
 pub(super) use self::{
     automation::{KEPT_NOTICES, KEPT_RUNS, KEPT_RUNS_OF_ALL},

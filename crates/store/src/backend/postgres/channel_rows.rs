@@ -178,16 +178,10 @@ pub(super) async fn set_cursor(link: &Link, channel: &str, cursor: &str) -> Resu
 }
 
 /// Notes that a message waits for an answer of a process.
-pub(super) async fn wait(
-    link: &Link,
-    (channel, message, body): (&str, &str, &str),
-    at: SystemTime,
-    presence: &str,
-) -> Result<(), Failure> {
+pub(super) async fn wait(link: &Link, (channel, message, body): (&str, &str, &str), at: SystemTime, presence: &str) -> Result<(), Failure> {
     let sql = "INSERT INTO channel_waiting (channel, message, body, at, attempts, presence) VALUES ($1, $2, $3, $4, 1, $5) \
                ON CONFLICT DO NOTHING";
-    let values: [&(dyn ToSql + Sync); 5] =
-        [&Text(channel), &Text(message), &Text(body), &nanoseconds_since_1970(at), &Text(presence)];
+    let values: [&(dyn ToSql + Sync); 5] = [&Text(channel), &Text(message), &Text(body), &nanoseconds_since_1970(at), &Text(presence)];
     execute(link, sql, &values).await.map(drop)
 }
 

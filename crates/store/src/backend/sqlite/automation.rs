@@ -14,9 +14,9 @@ use serde::de::DeserializeOwned;
 use super::database::Database;
 use super::owners::Owners;
 use crate::backend::blocking::blocking;
-use crate::error::SqlFault;
 use crate::backend::values::{bytes, integer, nanoseconds_since_1970, time};
 use crate::backend::write::{AutomationWrite, ChangeAnswer, StoreChange};
+use crate::error::SqlFault;
 use crate::{AutomationChange, AutomationStore, RunOwner, StoreError};
 
 /// Runs of one job that are kept.

@@ -6,9 +6,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::owners::Owners;
 use super::session_rows::require;
-use crate::error::SqlFault;
 use crate::backend::values::{nanoseconds_since_1970, time};
 use crate::backend::write::ClaimRequest;
+use crate::error::SqlFault;
 use crate::{SessionOwner, StoreError};
 
 const PUT: &str = "INSERT OR REPLACE INTO claims (session, token, presence, pid, host, since) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";

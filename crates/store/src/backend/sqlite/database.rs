@@ -11,8 +11,8 @@ use rusqlite::Connection;
 use super::owners::Owners;
 use super::{SqliteOptions, open, writer};
 use crate::backend::blocking::blocking;
-use crate::error::SqlFault;
 use crate::backend::write::{ChangeAnswer, StoreChange, WriteQueue};
+use crate::error::SqlFault;
 use crate::{StoreError, StoreRevision, error};
 
 /// The file that was opened: SQLite continues to write to one that is deleted, and nobody would ever read that.

@@ -6,8 +6,8 @@ use rusqlite::{Connection, Row, params};
 
 use super::rows::{lossy, number};
 use super::session_rows::{message_count, require};
-use crate::error::SqlFault;
 use crate::backend::values::{integer, nanoseconds_since_1970, time};
+use crate::error::SqlFault;
 use crate::{MessageRecord, NewMessage, ReplacedMessage, StoreError};
 
 const PUT: &str = "INSERT INTO messages (session, number, kind, created, body) VALUES (?1, ?2, ?3, ?4, ?5)";

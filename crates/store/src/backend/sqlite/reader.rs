@@ -7,8 +7,8 @@ use rusqlite::{Connection, OptionalExtension, ToSql};
 
 use super::rows::{self, CALL_COLUMNS};
 use super::salvage;
-use crate::error::SqlFault;
 use crate::backend::values;
+use crate::error::SqlFault;
 use crate::{CallFilter, CallRecord, PreImageRecord, StoreError, short_id};
 
 pub(super) fn list(connection: &Connection, filter: &CallFilter) -> rusqlite::Result<Vec<CallRecord>> {

@@ -17,8 +17,8 @@ use super::rows::number;
 use super::{claims, open, running};
 use crate::StoreError;
 use crate::backend::folder::PrivateFolder;
-use crate::error::SqlFault;
 use crate::backend::values::{path, time};
+use crate::error::SqlFault;
 
 /// How long to wait for another process that holds the database.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -8,8 +8,8 @@ use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 use super::reader::candidates;
 use super::rows::{is_conversion, lossy, number};
 use super::{salvage, taint, todos};
-use crate::error::SqlFault;
 use crate::backend::values::{bytes, integer, nanoseconds_since_1970, path, time};
+use crate::error::SqlFault;
 use crate::session_store::LAST;
 use crate::{SessionFilter, SessionRecord, StoreError, StoredTaint, short_id};
 

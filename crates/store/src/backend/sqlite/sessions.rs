@@ -10,8 +10,8 @@ use rusqlite::Connection;
 use super::database::Database;
 use super::{messages, session_rows, sub_agents, taint, todos, usage};
 use crate::backend::blocking::blocking;
-use crate::error::SqlFault;
 use crate::backend::write::{ChangeAnswer, ClaimRequest, SessionChange, StoreChange};
+use crate::error::SqlFault;
 use crate::session_store::new_id;
 use crate::{
     MessageRecord, NewMessage, NewSession, ReplacedMessage, SessionClaim, SessionFilter, SessionOverview, SessionOwner, SessionRecord,

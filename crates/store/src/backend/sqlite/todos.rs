@@ -3,8 +3,8 @@
 use rusqlite::{Connection, params};
 
 use crate::TodoVersion;
-use crate::error::SqlFault;
 use crate::backend::values::{integer, nanoseconds_since_1970, time};
+use crate::error::SqlFault;
 use crate::session_store::MAX_VERSIONS;
 
 const ADD: &str = "INSERT INTO todo_lists (session, call, at, body) VALUES (?1, ?2, ?3, ?4)";

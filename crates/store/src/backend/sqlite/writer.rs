@@ -13,8 +13,8 @@ use super::database::DatabaseFile;
 use super::failure::{copy_of, is_own};
 use super::owners::Owners;
 use super::{automation, channels, jobs, open, rows, running, session_change};
-use crate::error::SqlFault;
 use crate::backend::write::{ChangeAnswer, QueueItem, StoreChange, WriteQueue};
+use crate::error::SqlFault;
 use crate::{CallRecord, StoreError};
 
 /// Writes until the queue is closed and empty.
