@@ -27,3 +27,7 @@ features:
 # The public API of the library's crates against the last tag, or a revision (needs cargo-semver-checks)
 semver *revision:
     tools/semver {{revision}}
+
+# The same tool behind Haft, rmcp's router and rig, in one process; a crate of its own, so that nothing else builds rig
+peers:
+    cargo run --release --manifest-path benches/peers/Cargo.toml

@@ -3,6 +3,7 @@
 
 mod calls;
 mod complaints;
+mod counts;
 mod dialects;
 mod embedded;
 mod files;

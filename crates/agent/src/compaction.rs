@@ -12,6 +12,7 @@ use crate::events::TurnEvent;
 use crate::ledger::LedgerEntry;
 use crate::runner::{Runner, text_of};
 use crate::todos::describe;
+use crate::tool_search::ShownTools;
 use crate::turn::{TurnProgress, TurnStop};
 
 /// The request for a summary.
@@ -31,13 +32,13 @@ const TODOS: &str = "[The to-do list at this point]";
 const HEADING: &str = "[Summary of the conversation so far, which was left out to save space]";
 
 impl Runner {
-    fn budget(&self, tools: &[OfferedTool]) -> ContextBudget {
-        ContextBudget::new(self.provider.model(), self.compact_percent, &self.system, tools)
+    fn budget(&self, tools: &ShownTools) -> ContextBudget {
+        ContextBudget::new(self.provider.model(), self.compact_percent, &self.system, tools.bytes)
     }
 
     /// About how many tokens the next request has.
     pub fn context(&self) -> usize {
-        self.budget(&self.tools().0).used(&self.messages, self.scale)
+        self.budget(&self.tools()).used(&self.messages, self.scale)
     }
 
     /// Corrects the token estimate by the count of the provider.
@@ -49,7 +50,7 @@ impl Runner {
     /// summarized.
     pub(crate) async fn fit_context(
         &mut self,
-        tools: &[OfferedTool],
+        tools: &ShownTools,
         cancel: &CancellationToken,
         progress: &mut TurnProgress,
     ) -> Result<ContextBudget, TurnStop> {
@@ -92,7 +93,7 @@ impl Runner {
     async fn summary_of(
         &self,
         count: usize,
-        tools: &[OfferedTool],
+        tools: &ShownTools,
         cancel: &CancellationToken,
         progress: &mut TurnProgress,
     ) -> Result<Option<String>, TurnStop> {
@@ -106,7 +107,7 @@ impl Runner {
             }
             let mut part = rest[..length].to_vec();
             shorten_messages(&mut part, limit);
-            match self.ask_for_summary(&summary_request(&part), tools, cancel, progress).await? {
+            match self.ask_for_summary(&summary_request(&part), &tools.tools, cancel, progress).await? {
                 Ok(summary) if length == rest.len() => return Ok(Some(summary)),
                 Ok(summary) => {
                     let (first, kept) = compacted_start(&rest, length, &summary);
@@ -173,7 +174,7 @@ impl Runner {
 
     /// Replaces the older part of the conversation by a summary of the model. Without one the conversation stays as it is.
     pub(crate) async fn summarize(&mut self, cancel: &CancellationToken, progress: &mut TurnProgress) -> Result<bool, TurnStop> {
-        let (tools, _) = self.tools();
+        let tools = self.tools();
         let used: usize = self.messages.iter().map(size).sum();
         let keep = (self.budget(&tools).compact_at / 100 * KEPT_PERCENT).min(used / 2);
         let Some(index) = cut(&self.messages, keep) else { return Ok(false) };

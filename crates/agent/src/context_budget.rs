@@ -36,9 +36,9 @@ pub(crate) struct ContextBudget {
 }
 
 impl ContextBudget {
-    pub(crate) fn new(model: &Model, percent: u64, system: &str, tools: &[OfferedTool]) -> Self {
+    pub(crate) fn new(model: &Model, percent: u64, system: &str, tool_bytes: usize) -> Self {
         let window = window(model);
-        let fixed = (system.len() + tools.iter().map(shown_bytes).sum::<usize>()) / BYTES_PER_TOKEN;
+        let fixed = (system.len() + tool_bytes) / BYTES_PER_TOKEN;
         // The answer needs space as well.
         let most = window.saturating_sub(usize::try_from(model.max_output).unwrap_or(usize::MAX).min(window / 2));
         Self { fixed, compact_at: (window / 100 * usize::try_from(percent).unwrap_or(100)).min(most), most }
@@ -220,12 +220,12 @@ mod tests {
 
     #[test]
     fn system_prompt_and_answer_count_against_the_budget() {
-        assert_eq!(ContextBudget::new(&model(10_000, 1_000), 80, "", &[]), ContextBudget { fixed: 0, compact_at: 8_000, most: 9_000 });
+        assert_eq!(ContextBudget::new(&model(10_000, 1_000), 80, "", 0), ContextBudget { fixed: 0, compact_at: 8_000, most: 9_000 });
         assert_eq!(
-            ContextBudget::new(&model(10_000, 4_000), 80, &"s".repeat(400), &[]),
+            ContextBudget::new(&model(10_000, 4_000), 80, &"s".repeat(400), 0),
             ContextBudget { fixed: 100, compact_at: 6_000, most: 6_000 }
         );
-        assert_eq!(ContextBudget::new(&model(10_000, 900_000), 80, "", &[]).compact_at, 5_000, "an answer cannot take it all");
+        assert_eq!(ContextBudget::new(&model(10_000, 900_000), 80, "", 0).compact_at, 5_000, "an answer cannot take it all");
         let messages = [Message::user("x".repeat(4_000))];
         assert_eq!(ContextBudget { fixed: 100, compact_at: 0, most: 0 }.used(&messages, TokenScale::default()), 1_100);
         assert_eq!(ContextBudget { fixed: 100, compact_at: 0, most: 0 }.used(&messages, TokenScale(200)), 2_200);

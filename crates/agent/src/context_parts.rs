@@ -1,7 +1,7 @@
 //! What fills the context window, part by part.
 
 use crate::Runner;
-use crate::context_budget::{BYTES_PER_TOKEN, TokenCount, shown_bytes};
+use crate::context_budget::{BYTES_PER_TOKEN, TokenCount};
 
 /// A part of the system prompt, by size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl Runner {
         let rest = SystemPart { name: "system", bytes: self.system.len().saturating_sub(named) };
         let of_system =
             |name: &str| self.system_parts.iter().chain([&rest]).filter(|part| part.name == name).map(|part| part.bytes).sum::<usize>();
-        let tools: usize = self.tools().0.iter().map(shown_bytes).sum();
+        let tools: usize = self.tools().bytes;
         let bytes = [
             ("system", of_system("system")),
             ("instructions", of_system("instructions")),

@@ -98,6 +98,15 @@ impl LedgerEntry {
 pub trait Ledger: Send + Sync {
     /// Stores one entry; the error is a sentence for the user.
     fn keep<'a>(&'a self, entry: &'a LedgerEntry) -> BoxFuture<'a, Result<(), String>>;
+    /// Stores entries together: all of them, or none.
+    fn keep_all<'a>(&'a self, entries: &'a [LedgerEntry]) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async move {
+            for entry in entries {
+                self.keep(entry).await?;
+            }
+            Ok(())
+        })
+    }
     /// Stores what the session carries over to the process that resumes it, as far as it differs from what is stored.
     fn carry<'a>(&'a self, _now: &'a CarriedState, _stored: &'a CarriedState) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async { Ok(()) })

@@ -42,7 +42,7 @@ impl Runner {
         progress: &mut TurnProgress,
     ) -> Result<(), TurnStop> {
         let Some(saving) = &self.memory_saving else { return Ok(()) };
-        let tools: Vec<OfferedTool> = self.tools().0.into_iter().filter(|tool| saving.tools.contains(&tool.name)).collect();
+        let tools: Vec<OfferedTool> = self.tools().tools.iter().filter(|tool| saving.tools.contains(&tool.name)).cloned().collect();
         if tools.is_empty() || part.is_empty() {
             return Ok(());
         }

@@ -32,7 +32,7 @@ use crate::partial_answer::PartialAnswer;
 use crate::provider::Provider;
 use crate::structured_output::{self, OutputSchema};
 use crate::sub_agents::ResumedAgent;
-use crate::tool_search::{DisclosedTools, offered_tools, visible_tools};
+use crate::tool_search::{DisclosedTools, ShownTools, ToolFacts, offered_tools};
 use crate::turn::{RoundOutcome, Steering, TurnProgress, TurnStop};
 
 /// How often an interrupted answer is requested again within one turn.
@@ -90,6 +90,8 @@ pub struct Runner {
     pub(crate) carried: CarriedState,
     /// Correction of the token estimate for this conversation.
     pub(crate) scale: TokenScale,
+    /// The tools of the last request.
+    shown: Mutex<Option<Arc<ShownTools>>>,
 }
 
 impl std::fmt::Debug for Runner {
@@ -123,6 +125,7 @@ impl Runner {
             memory_saving: None,
             carried: CarriedState::default(),
             scale: TokenScale::default(),
+            shown: Mutex::default(),
         }
     }
 
@@ -167,12 +170,12 @@ impl Runner {
                 () = cancel.cancelled() => return Ok(EndReason::Cancelled),
             }
             self.repair_messages(progress);
-            let (tools, warning) = self.tools();
-            if let Some(notice) = warning.filter(|_| progress.rounds == 1) {
-                self.watcher.event(&TurnEvent::Notice(&notice));
+            let shown = self.tools();
+            if let Some(notice) = shown.warning.as_ref().filter(|_| progress.rounds == 1) {
+                self.watcher.event(&TurnEvent::Notice(notice));
             }
-            let budget = self.fit_context(&tools, cancel, progress).await?;
-            let outcome = self.round(&tools, &budget, cancel, progress).await?;
+            let budget = self.fit_context(&shown, cancel, progress).await?;
+            let outcome = self.round(&shown.tools, &budget, cancel, progress).await?;
             if let RoundOutcome::End(reason) = self.after_output(outcome, progress).await?
                 && (reason != EndReason::Done || self.has_output() || !self.add_answers_of_agents(cancel).await?)
             {
@@ -327,15 +330,18 @@ impl Runner {
         })
     }
 
-    /// Adds an answer and the results of its calls, in this order. Returns whether the user has sent a message meanwhile.
+    /// Adds an answer and the results of its calls, in this order and with one wait for the disk: the calls were stored before they ran.
+    /// Returns whether the user has sent a message meanwhile.
     async fn add_answer(&mut self, reply: ModelReply, results: &[ToolResult]) -> Result<bool, TurnStop> {
         let ModelReply { blocks, stop, usage, .. } = reply;
         let stored: Vec<Block> = blocks.iter().filter_map(|block| stored_block(block, results)).collect();
         let results: Vec<Block> = blocks.iter().filter_map(|block| result_block(block, results)).collect();
+        let (mut entries, mut messages) = (Vec::with_capacity(2), Vec::with_capacity(2));
         if !blocks.is_empty() {
             let message = Message::assistant(blocks);
             let model = self.model_name();
-            self.add(LedgerEntry::Assistant { message: message.clone(), model, stop, usage }, message).await?;
+            entries.push(LedgerEntry::Assistant { message: message.clone(), model, stop, usage });
+            messages.push(message);
         }
         let steered = self.steering.take();
         let is_steered = !steered.is_empty();
@@ -343,7 +349,13 @@ impl Runner {
         if !results.is_empty() || !rest.is_empty() {
             rest.extend(self.notices(NoticeMoment::Round).await);
             let message = |results: Vec<Block>| Message::results(results.into_iter().chain(rest.iter().cloned()).collect());
-            self.add(LedgerEntry::Results { message: message(stored) }, message(results)).await?;
+            entries.push(LedgerEntry::Results { message: message(stored) });
+            messages.push(message(results));
+        }
+        if !entries.is_empty() {
+            self.carry(CarryMoment::InTurn).await.map_err(TurnStop::NotKept)?;
+            self.ledger.keep_all(&entries).await.map_err(TurnStop::NotKept)?;
+            self.messages.append(&mut messages);
         }
         Ok(is_steered)
     }
@@ -408,15 +420,19 @@ impl Runner {
     }
 
     /// The tools that the model is shown, and a warning to the user about the others.
-    pub(crate) fn tools(&self) -> (Vec<OfferedTool>, Option<String>) {
-        let (mut offered, dialect, model) = (offered_tools(&self.engine, &self.session), self.session.dialect(), self.provider.model());
-        let Some(output) = &self.output else { return visible_tools(&offered, dialect, model, &self.disclosed) };
-        let own = offered.iter().position(|entry| entry.name() == structured_output::NAME).map(|index| offered.remove(index));
-        let mut others = model.clone();
-        others.max_tools = others.max_tools.saturating_sub(usize::from(own.is_some()));
-        let (mut tools, warning) = visible_tools(&offered, dialect, &others, &self.disclosed);
-        tools.extend(own.map(|entry| output.offer(entry.definition().name_in(dialect))));
-        (tools, warning)
+    pub(crate) fn tools(&self) -> Arc<ShownTools> {
+        let facts = ToolFacts {
+            offered: offered_tools(&self.engine, &self.session),
+            dialect: self.session.dialect(),
+            provider: &self.provider,
+            disclosed: &self.disclosed,
+            output: self.output.as_ref(),
+        };
+        let mut last = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        match last.as_ref().filter(|shown| shown.is_of(&facts)) {
+            Some(shown) => Arc::clone(shown),
+            None => Arc::clone(last.insert(Arc::new(ShownTools::new(facts)))),
+        }
     }
 
     fn model_name(&self) -> String {

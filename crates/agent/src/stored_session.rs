@@ -10,10 +10,11 @@ use haft_engine::RecordedTaint;
 use haft_provider::transcript::{Flaw, repair, validate};
 use haft_provider::{Block, Message, ResultPart, Role, StopReason, Usage};
 use haft_store::{
-    CallFilter, CallLog, CallRecord, CallStatus, NewMessage, SessionClaim, SessionOwner, SessionRecord, SessionStore, StoreError,
-    StoredTaint,
+    CallFilter, CallLog, CallRecord, CallStatus, MessageRecord, NewMessage, SessionClaim, SessionOwner, SessionRecord, SessionStore,
+    StoreError, StoredTaint,
 };
 use serde_json::json;
+use tokio::task::JoinHandle;
 
 use crate::carried::CarriedState;
 use crate::ledger::{Ledger, LedgerEntry};
@@ -136,9 +137,13 @@ fn recalled_result(record: &CallRecord, name: &str) -> Option<Block> {
 
 impl Ledger for StoredSession {
     fn keep<'a>(&'a self, entry: &'a LedgerEntry) -> BoxFuture<'a, Result<(), String>> {
+        self.keep_all(std::slice::from_ref(entry))
+    }
+
+    fn keep_all<'a>(&'a self, entries: &'a [LedgerEntry]) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move {
             let expected = self.next.load(Ordering::Acquire);
-            let appended = self.store.append(&self.record.id, Some(expected), vec![new_message(entry)]).await;
+            let appended = self.store.append(&self.record.id, Some(expected), entries.iter().map(new_message).collect()).await;
             self.next.store(appended.map_err(|error| error.to_string())?, Ordering::Release);
             Ok(())
         })
@@ -172,18 +177,35 @@ struct StoredConversation {
 async fn read(store: &dyn SessionStore, session: &str) -> Result<StoredConversation, StoreError> {
     let mut stored = StoredConversation { messages: Vec::new(), numbers: Vec::new(), next: 0, summary: None };
     let mut begun: Option<(u64, Vec<Block>)> = None;
-    loop {
-        let page = store.messages(session, stored.next, PAGE).await?;
-        let last = page.len() < PAGE;
-        for record in page {
-            stored.next = record.number + 1;
+    for page in pages(store, session).await? {
+        // It ends early only with the program.
+        let entries = page.await.map_err(|_| StoreError::Closed("the conversation was not read to its end".into()))?;
+        for (number, entry) in entries {
+            stored.next = number + 1;
             // An unreadable entry is of a kind that this version does not know: the model has not seen it either.
-            let Some(entry) = LedgerEntry::read(&record.kind, &record.body) else { continue };
-            stored.take(entry, record.number, &mut begun);
+            if let Some(entry) = entry {
+                stored.take(entry, number, &mut begun);
+            }
         }
-        if last {
-            stored.add_interrupted(&mut begun);
-            return Ok(stored);
+    }
+    stored.add_interrupted(&mut begun);
+    Ok(stored)
+}
+
+/// Entries, each with its number; `None` for one that cannot be read.
+type EntryPage = Vec<(u64, Option<LedgerEntry>)>;
+
+/// All entries. Each page is parsed on a thread of its own while the next one is read: a long conversation is opened by every core.
+async fn pages(store: &dyn SessionStore, session: &str) -> Result<Vec<JoinHandle<EntryPage>>, StoreError> {
+    let (mut pages, mut next) = (Vec::new(), 0);
+    loop {
+        let page = store.messages(session, next, PAGE).await?;
+        let is_last = page.len() < PAGE;
+        next = page.last().map_or(next, |record| record.number + 1);
+        let parse = |record: MessageRecord| (record.number, LedgerEntry::read(&record.kind, &record.body));
+        pages.push(tokio::task::spawn_blocking(move || page.into_iter().map(parse).collect()));
+        if is_last {
+            return Ok(pages);
         }
     }
 }

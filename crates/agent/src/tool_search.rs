@@ -6,6 +6,7 @@
 mod matching;
 mod memory;
 mod selection;
+mod shown;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -19,6 +20,7 @@ use serde_json::{Value, json};
 
 use self::matching::{MAX_RESULTS, SearchIndex, SearchMatches, ToolQuery};
 pub use self::selection::{tool_tokens, visible_tools};
+pub(crate) use self::shown::{ShownTools, ToolFacts};
 use crate::structured_output;
 
 /// The canonical name.

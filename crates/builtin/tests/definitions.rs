@@ -158,6 +158,21 @@ fn each_dialect_is_that_of_its_golden_file() {
     }
 }
 
+/// Tokens of each definition as every request to a model has it, as four bytes each: what a conversation pays for its tools, again with
+/// each round. The limits are those of a whole profile, so a new tool, or a new word, must be worth its place.
+#[test]
+fn definitions_cost_no_more_tokens_than_their_golden_file_says() {
+    let count = |definition: &ToolDefinition| serde_json::to_string(&definition.offered_in(Dialect::Haft)).unwrap().len().div_ceil(4);
+    let definitions = definitions();
+    let each: serde_json::Map<_, _> = definitions.iter().map(|tool| (tool.name.to_string(), count(tool).into())).collect();
+    let coding = definitions.iter().filter(|tool| tool.profiles.iter().any(|profile| profile == "coding"));
+    let (coding, all): (usize, usize) = (coding.map(count).sum(), definitions.iter().map(count).sum());
+    assert!(each["exec"].as_u64().unwrap() <= 500, "exec takes {}", each["exec"]);
+    assert!(coding <= 5_000, "the coding profile takes {coding}");
+    assert!(all <= 11_000, "all {} tools take {all}", definitions.len());
+    insta::assert_json_snapshot!(json!({"coding": coding, "all": all, "each": each}));
+}
+
 /// The golden file is what registries, providers, MCP and documentation start from: a change here is seen by every model.
 #[test]
 fn the_definitions_are_those_of_the_golden_file() {
@@ -169,6 +184,7 @@ fn the_definitions_are_those_of_the_golden_file() {
             shown["max_output"] = definition.max_output.into();
             shown["parameter_aliases"] = json!(definition.parameter_hints.aliases);
             shown["parameter_verbatim"] = json!(definition.parameter_hints.verbatim);
+            shown["parameter_rare"] = json!(definition.parameter_hints.rare);
             shown["rules"] = json!(definition.rules);
             schema::lint(&mut shown["parameters"]).unwrap();
             (definition.name.into_owned(), shown)

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -150,27 +149,46 @@ pub struct ToolContext {
     inner: Arc<ContextParts>,
 }
 
+/// What a [`ToolContext`] is made of.
 #[derive(Clone)]
-struct ContextParts {
-    call: Arc<CallInfo>,
-    plan: Plan,
-    host: Arc<dyn Host>,
-    cancel: CancellationToken,
-    gate: Arc<dyn Gate>,
-    journal: Arc<dyn Journal>,
-    progress: Option<Arc<dyn ProgressSink>>,
-    dialect: Dialect,
-    form: Option<Form>,
-    seen: Arc<SeenFiles>,
-    turn_tools: Arc<TurnTools>,
-    egress: Option<Arc<dyn EgressGate>>,
-    untrusted: Arc<AtomicBool>,
+pub struct ContextParts {
+    /// Who and what the call is.
+    pub call: Arc<CallInfo>,
+    /// What was planned and permitted.
+    pub plan: Plan,
+    /// The machine.
+    pub host: Arc<dyn Host>,
+    /// Cancelled when the call is to stop, and at its end.
+    pub cancel: CancellationToken,
+    /// Decides on effects beyond the plan.
+    pub gate: Arc<dyn Gate>,
+    /// Takes pre-images and spills.
+    pub journal: Arc<dyn Journal>,
+    /// Shows progress.
+    pub progress: Option<Arc<dyn ProgressSink>>,
+    /// What the session's model knows tools by.
+    pub dialect: Dialect,
+    /// The form of the tool that was called.
+    pub form: Option<Form>,
+    /// What the session has seen of files.
+    pub seen: Arc<SeenFiles>,
+    /// The limits of the session's turn.
+    pub turn_tools: Arc<TurnTools>,
+    /// What decides on connections of the planned command that its plan does not name.
+    pub egress: Option<Arc<dyn EgressGate>>,
 }
 
+crate::opaque_debug!(ContextParts: call = call);
 crate::opaque_debug!(ToolContext: call = inner.call);
 
+impl From<ContextParts> for ToolContext {
+    fn from(parts: ContextParts) -> Self {
+        Self { inner: Arc::new(parts) }
+    }
+}
+
 impl ToolContext {
-    /// For the engine, and for tests of a tool.
+    /// For tests of a tool; an engine has [`ContextParts`].
     pub fn new(
         call: impl Into<Arc<CallInfo>>,
         plan: Plan,
@@ -180,49 +198,24 @@ impl ToolContext {
         journal: Arc<dyn Journal>,
         progress: Option<Arc<dyn ProgressSink>>,
     ) -> Self {
-        let (dialect, form, seen, turn_tools, egress) = (Dialect::Haft, None, Arc::default(), Arc::default(), None);
-        Self {
-            inner: Arc::new(ContextParts {
-                call: call.into(),
-                plan,
-                host,
-                cancel,
-                gate,
-                journal,
-                progress,
-                dialect,
-                form,
-                seen,
-                turn_tools,
-                egress,
-                untrusted: Arc::default(),
-            }),
-        }
+        let (call, dialect, form, egress) = (call.into(), Dialect::Haft, None, None);
+        let (seen, turn_tools) = (Arc::default(), Arc::default());
+        ContextParts { call, plan, host, cancel, gate, journal, progress, dialect, form, seen, turn_tools, egress }.into()
     }
-    /// For the engine: what the session's model knows tools by, and the form of this tool that it called.
+    /// The same, called in this form by a model that knows tools by these names.
     pub fn called_as(mut self, dialect: Dialect, form: Option<Form>) -> Self {
         let inner = Arc::make_mut(&mut self.inner);
         (inner.dialect, inner.form) = (dialect, form);
         self
     }
-    /// For the engine: what the session has seen of files.
+    /// The same, with what a session has seen of files.
     pub fn remembering(mut self, seen: Arc<SeenFiles>) -> Self {
         Arc::make_mut(&mut self.inner).seen = seen;
         self
     }
-    /// For the engine: the limits of the session's turn.
+    /// The same, with the limits of a turn.
     pub fn limited_by(mut self, turn_tools: Arc<TurnTools>) -> Self {
         Arc::make_mut(&mut self.inner).turn_tools = turn_tools;
-        self
-    }
-    /// For the engine: what decides on connections of the planned command that its plan does not name.
-    pub fn with_egress(mut self, gate: Arc<dyn EgressGate>) -> Self {
-        Arc::make_mut(&mut self.inner).egress = Some(gate);
-        self
-    }
-    /// For the engine: set when the call brings untrusted content in that its plan does not show.
-    pub fn reporting_untrusted(mut self, flag: Arc<AtomicBool>) -> Self {
-        Arc::make_mut(&mut self.inner).untrusted = flag;
         self
     }
     /// What the session has seen of files.
@@ -358,7 +351,7 @@ impl ToolContext {
     }
 
     pub(crate) fn mark_untrusted(&self) {
-        self.inner.untrusted.store(true, Ordering::Release);
+        self.inner.journal.mark_untrusted();
     }
     pub(crate) fn turn_tools(&self) -> &TurnTools {
         &self.inner.turn_tools

@@ -228,6 +228,8 @@ pub struct ParameterHints {
     pub verbatim: Vec<String>,
     /// Parameters of another dialect, which models of other dialects are not shown.
     pub foreign: Vec<String>,
+    /// Parameters that calls seldom have, which requests leave out.
+    pub rare: Vec<String>,
     /// Parameters that models are shown as required, although a call may have another in its place.
     pub shown_required: Vec<String>,
     /// The same for the items of a parameter that is a list of objects.

@@ -57,7 +57,7 @@ pub use changes::{
 pub use channel_use::ChannelUse;
 pub use command::{CodeInput, CommandRequest, InterpreterSpec, ProgramSpec, ShellCommand};
 pub use conflict::{ConcurrentChange, retry_conflicts};
-pub use context::{CallInfo, PlanContext, Progress, ToolContext};
+pub use context::{CallInfo, ContextParts, PlanContext, Progress, ToolContext};
 pub use conversation::{PlanningCapability, SettingsCapability, SkillCapability, UserCapability};
 pub use definition::{AbsentTool, Access, Category, Hints, Meta, ParameterHints, RuleTarget, Section, ToolDefinition, ToolSource};
 pub use dialect::{Dialect, DialectTool, Form, FormParameter, Unit};

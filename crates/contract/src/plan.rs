@@ -8,7 +8,8 @@ use crate::{ChangeSet, Connect, Effect, Exec, Extent, JobAccess, JobStatus, JobU
 /// Everything a call will do, in order.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
-    effects: Vec<Effect>,
+    /// Shared with history, which writes them when the call is over; none for a plan that touches nothing.
+    effects: Option<Arc<Vec<Effect>>>,
     /// The command that runs; its effects are among the others.
     command: Option<Arc<ShellCommand>>,
     /// The change set that is committed; its changes are among the effects.
@@ -31,7 +32,7 @@ impl Plan {
     /// A plan that touches nothing.
     pub const fn nothing() -> Self {
         Self {
-            effects: Vec::new(),
+            effects: None,
             command: None,
             commit: None,
             jobs: Vec::new(),
@@ -44,7 +45,7 @@ impl Plan {
     }
     /// Adds any effect.
     pub fn with(mut self, effect: Effect) -> Self {
-        self.effects.push(effect);
+        self.effects_mut().push(effect);
         self
     }
     /// Adds reading one file.
@@ -73,7 +74,7 @@ impl Plan {
     }
     /// Adds a command with all its effects. A plan has one: a second replaces the first.
     pub fn command(mut self, command: ShellCommand) -> Self {
-        self.effects.extend_from_slice(command.effects());
+        self.effects_mut().extend_from_slice(command.effects());
         self.command = Some(Arc::new(command));
         self
     }
@@ -161,16 +162,23 @@ impl Plan {
     }
     /// The effects.
     pub fn effects(&self) -> &[Effect] {
-        &self.effects
+        self.effects.as_ref().map_or(&[], |effects| effects.as_slice())
+    }
+    /// The effects, for whoever needs them longer than the plan.
+    pub fn shared_effects(&self) -> Option<Arc<Vec<Effect>>> {
+        self.effects.clone()
+    }
+    fn effects_mut(&mut self) -> &mut Vec<Effect> {
+        Arc::make_mut(self.effects.get_or_insert_default())
     }
     /// Whether any effect changes something.
     pub fn changes_something(&self) -> bool {
-        self.effects.iter().any(Effect::changes_something) || self.jobs.iter().any(|job| job.access != JobAccess::Read)
+        self.effects().iter().any(Effect::changes_something) || self.jobs.iter().any(|job| job.access != JobAccess::Read)
     }
 
     /// The planned location of a path, as it was requested at planning, with the first effect that `select` accepts.
     fn location(&self, path: &Path, select: impl Fn(&Effect) -> Option<&PathEffect>) -> Option<&Location> {
-        let mut locations = self.effects.iter().filter_map(|effect| select(effect).map(|effect| &effect.location));
+        let mut locations = self.effects().iter().filter_map(|effect| select(effect).map(|effect| &effect.location));
         locations.find(|location| location.requested() == path)
     }
     /// The planned location for reading a path.
@@ -204,18 +212,20 @@ impl Plan {
         self.reads_sessions
     }
     pub(crate) fn permits_spawn(&self, wanted: &str) -> bool {
-        self.effects.iter().any(|effect| matches!(effect, Effect::Spawn { agent } if agent == wanted))
+        self.effects().iter().any(|effect| matches!(effect, Effect::Spawn { agent } if agent == wanted))
     }
     pub(crate) fn permits_connect(&self, wanted: &Connect) -> bool {
-        self.effects.iter().any(|effect| matches!(effect, Effect::Connect(planned) if planned.covers(wanted)))
+        self.effects().iter().any(|effect| matches!(effect, Effect::Connect(planned) if planned.covers(wanted)))
     }
     pub(crate) fn permits_exec(&self, wanted: &Exec) -> bool {
-        self.effects.iter().any(|effect| matches!(effect, Effect::Exec(planned) if planned == wanted))
+        self.effects().iter().any(|effect| matches!(effect, Effect::Exec(planned) if planned == wanted))
     }
     pub(crate) fn permits_send(&self, wanted_channel: &str, wanted_to: &str) -> bool {
-        self.effects.iter().any(|effect| matches!(effect, Effect::Send { channel, to, .. } if channel == wanted_channel && to == wanted_to))
+        self.effects()
+            .iter()
+            .any(|effect| matches!(effect, Effect::Send { channel, to, .. } if channel == wanted_channel && to == wanted_to))
     }
     pub(crate) fn permits_configure(&self, wanted: &str) -> bool {
-        self.effects.iter().any(|effect| matches!(effect, Effect::Configure { key } if key == wanted))
+        self.effects().iter().any(|effect| matches!(effect, Effect::Configure { key } if key == wanted))
     }
 }

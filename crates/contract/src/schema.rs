@@ -17,6 +17,8 @@ pub const VERBATIM: &str = "x-verbatim";
 pub const CHOICES: &str = "x-choices";
 /// Marks a parameter that another dialect brought: only models of that dialect are shown it, and every call may use it.
 pub const FOREIGN: &str = "x-foreign";
+/// Marks a parameter that calls seldom have: a request leaves it out, and `tool_search` describes it.
+pub const RARE: &str = "x-rare";
 /// Marks a parameter that models are shown as required, although a call may have another in its place.
 pub const SHOWN_REQUIRED: &str = "x-shown-required";
 /// Marks a property that must be called `format` although some validators reserve the word.
@@ -80,7 +82,7 @@ fn take_hints(object: &mut Map<String, Value>, depth: usize) -> ParameterHints {
     let Some(Value::Object(properties)) = object.get_mut("properties").filter(|_| depth <= MAX_DEPTH) else { return hints };
     for (name, property) in properties.iter_mut() {
         let Value::Object(property) = property else { continue };
-        if !has_any(property, &[ALIASES, CHOICES, VERBATIM, FOREIGN, SHOWN_REQUIRED, "items"]) {
+        if !has_any(property, &[ALIASES, CHOICES, VERBATIM, FOREIGN, RARE, SHOWN_REQUIRED, "items"]) {
             continue;
         }
         if let Some(Value::Array(aliases)) = property.shift_remove(ALIASES) {
@@ -95,6 +97,9 @@ fn take_hints(object: &mut Map<String, Value>, depth: usize) -> ParameterHints {
         }
         if property.shift_remove(FOREIGN) == Some(Value::Bool(true)) {
             hints.foreign.push(name.clone());
+        }
+        if property.shift_remove(RARE) == Some(Value::Bool(true)) {
+            hints.rare.push(name.clone());
         }
         if property.shift_remove(SHOWN_REQUIRED) == Some(Value::Bool(true)) {
             hints.shown_required.push(name.clone());

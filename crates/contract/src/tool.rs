@@ -100,7 +100,7 @@ impl<T: Tool> DynTool for Erased<T> {
 
     fn prepare(&self, arguments: Value, cx: &PlanContext<'_>) -> Result<Prepared, ToolError> {
         // The schema has accepted these arguments; what is left are rules that a schema cannot say.
-        let numbers = numbers(&arguments);
+        let numbers = numbers(&arguments, &self.definition);
         let params: T::Params = serde_json::from_value(arguments).map_err(|error| misfit(&error.to_string(), &numbers))?;
         let plan = self.tool.plan(&params, cx)?;
         let tool = Arc::clone(&self.tool);
@@ -108,14 +108,19 @@ impl<T: Tool> DynTool for Erased<T> {
     }
 }
 
-/// Every number among the arguments by its name: what a schema accepts and a type may still refuse.
-fn numbers(arguments: &Value) -> Vec<(String, Number)> {
-    let named = |(name, value): (&String, &Value)| value.as_number().map(|number| (name.clone(), number.clone()));
+/// Every number among the arguments by its name: what a schema accepts and a type may still refuse. The names are those of the schema,
+/// because the arguments are gone when they are needed.
+fn numbers<'a>(arguments: &Value, definition: &'a ToolDefinition) -> Vec<(&'a str, Number)> {
+    let known = definition.parameters.get("properties").and_then(Value::as_object);
+    let named = |(name, value): (&String, &Value)| {
+        let number = value.as_number()?;
+        known?.get_key_value(name).map(|(name, _)| (name.as_str(), number.clone()))
+    };
     arguments.as_object().into_iter().flatten().filter_map(named).collect()
 }
 
 /// The message of a value that its type refuses, for those who do not know Rust's types.
-fn misfit(message: &str, numbers: &[(String, Number)]) -> ToolError {
+fn misfit(message: &str, numbers: &[(&str, Number)]) -> ToolError {
     let (problem, expected) = message.rsplit_once(", expected ").unwrap_or((message, ""));
     let expected = match expected.trim_start_matches("a nonzero ") {
         "u8" | "u16" | "u32" | "u64" | "usize" | "i8" | "i16" | "i32" | "i64" | "isize" => {
@@ -157,6 +162,8 @@ mod tests {
 
     #[test]
     fn a_refused_value_is_named_without_words_of_rust() {
+        let properties = json!({"offset": {}, "limit": {}, "ratio": {}, "pair": {}});
+        let definition = ToolDefinition::new("t", "A tool.", json!({"type": "object", "properties": properties}));
         for (arguments, expected) in [
             (
                 json!({"offset": 1e18, "limit": 5}),
@@ -169,7 +176,7 @@ mod tests {
             (json!({"pair": [1]}), "The arguments do not fit: invalid length 1, expected a tuple of size 2."),
         ] {
             let error = serde_json::from_value::<Params>(arguments.clone()).unwrap_err();
-            assert_eq!(misfit(&error.to_string(), &numbers(&arguments)).message(), expected);
+            assert_eq!(misfit(&error.to_string(), &numbers(&arguments, &definition)).message(), expected);
         }
     }
 }

@@ -49,11 +49,11 @@ impl Engine {
         let mut running = FuturesUnordered::new();
         loop {
             tokio::select! {
-                Some((index, call)) = calls.next() => {
+                Some((index, mut call)) = calls.next() => {
                     results.push(None);
                     planning.push_back(async move {
                         let stop = StopSignal::new(session, cancel);
-                        let mut open = OpenCall::new(self, session, &call);
+                        let mut open = OpenCall::new(self, session, &mut call);
                         let planned = self.plan_call(call, session, &stop, &mut open).await;
                         (index, planned, stop, open)
                     });

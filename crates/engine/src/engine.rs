@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use haft_contract::{Form, Plan, Prepared, ToolCall, ToolContext, ToolError, ToolOutput, ToolResult};
+use haft_contract::{ContextParts, Form, Plan, Prepared, ToolCall, ToolContext, ToolError, ToolOutput, ToolResult};
 use haft_policy::{Decision, Policy, StandardPolicy, Verdict};
 use haft_store::{Blobs, CallLog};
 use serde_json::Value;
@@ -21,7 +21,7 @@ use crate::events::{Event, EventSink, emit};
 use crate::explain::{is_refusal, unplanned};
 use crate::forms::{CompiledForm, continue_reading};
 use crate::hooks::Hooks;
-use crate::journal::{CallGate, CallJournal, CallSpills, FinalChanges, PruneClock, SpillLimits};
+use crate::journal::{CallGate, CallJournal, JournalStores};
 use crate::locks::{Locks, Ticket};
 use crate::open_call::OpenCall;
 use crate::stages::arguments::{CheckedArguments, check, check_as};
@@ -54,7 +54,7 @@ pub(crate) struct EngineParts {
     pub(crate) limits: CallLimits,
     pub(crate) locks: Locks,
     pub(crate) workers: Workers,
-    pub(crate) pruning: Arc<PruneClock>,
+    pub(crate) journals: Arc<JournalStores>,
 }
 
 haft_contract::opaque_debug!(Engine: registry = inner.registry);
@@ -105,17 +105,18 @@ impl ShortCircuit {
 impl Engine {
     /// An engine over these tools, with history and blobs kept there.
     pub fn builder(registry: Arc<Registry>, log: Arc<dyn CallLog>, blobs: Arc<dyn Blobs>) -> EngineBuilder {
+        let limits = CallLimits::default();
         EngineBuilder::new(EngineParts {
             registry,
             policy: Arc::new(StandardPolicy::default()),
+            journals: Arc::new(JournalStores::new(Arc::clone(&log), Arc::clone(&blobs), &limits)),
             log,
             blobs,
             hooks: Hooks::default(),
             events: None,
-            limits: CallLimits::default(),
+            limits,
             locks: Locks::default(),
             workers: Workers::default(),
-            pruning: Arc::default(),
         })
     }
 
@@ -142,9 +143,9 @@ impl Engine {
         self.answer(call, session, Some(cancel)).await
     }
 
-    async fn answer(&self, call: ToolCall, session: &Session, cancel: Option<&CancellationToken>) -> ToolResult {
+    async fn answer(&self, mut call: ToolCall, session: &Session, cancel: Option<&CancellationToken>) -> ToolResult {
         let stop = StopSignal::new(session, cancel);
-        let mut open = OpenCall::new(self, session, &call);
+        let mut open = OpenCall::new(self, session, &mut call);
         let planned = self.plan_call(call, session, &stop, &mut open).await;
         self.complete(planned.map(|ready| (ready, None)), session, stop, open).await
     }
@@ -231,7 +232,7 @@ impl Engine {
             Some(prepared) => prepared,
             None => self.planned(&entry, arguments, session, stop, trail).await?,
         };
-        trail.set_plan(prepared.plan(), !engine.hooks.is_empty());
+        trail.set_plan(prepared.plan());
         Ok(PreparedCall { form: form.map(CompiledForm::form), entry, prepared })
     }
 
@@ -351,12 +352,12 @@ impl Engine {
         self.record_intent(trail, session).await?;
         session.taint().record(cleared.plan(), entry.source(), trail.record_id());
         emit(engine.events.as_deref(), &Event::Started { call: trail.call() });
-        let context = |plan| self.context(plan, &entry, session, stop, trail).called_as(session.dialect(), form);
+        let context = |plan| self.context(plan, &entry, form, session, stop, trail);
         let outcome = run(&engine.workers, cleared, &entry, context, stop).await;
         trail.report_untrusted(session);
         match outcome {
             // The locks are still held, so the files are this call's own.
-            Err(error) if trail.changes_something() && !trail.final_changes().get() => {
+            Err(error) if trail.changes_something() && !trail.journal().is_final() => {
                 Err(self.roll_back_partial_changes(error, trail.record_id(), session).await)
             }
             outcome => outcome,
@@ -375,7 +376,8 @@ impl Engine {
         let PreparedCall { entry, mut prepared, .. } = ready;
         let (mut edited, mut fault) = (false, None);
         loop {
-            let offered = trail.decision().clone();
+            // Arguments are edited where somebody can be asked.
+            let offered = session.approver().map(|_| trail.decision().clone());
             let (facts, decision) = trail.permit_parts();
             let request = PermitRequest {
                 policy: &*engine.policy,
@@ -397,7 +399,7 @@ impl Engine {
                     edited = true;
                 }
                 Err(error) => {
-                    trail.set_decision(offered);
+                    trail.set_decision(offered.unwrap_or_default());
                     (prepared, fault) = (before, Some(error.message().to_owned()));
                 }
             }
@@ -429,7 +431,7 @@ impl Engine {
             Some(prepared) => prepared,
             None => self.planned(entry, arguments, session, stop, trail).await?,
         };
-        trail.set_plan(prepared.plan(), !self.inner.hooks.is_empty());
+        trail.set_plan(prepared.plan());
         Ok(prepared)
     }
 
@@ -446,29 +448,31 @@ impl Engine {
     }
 
     /// What a tool may use, narrowed to its plan.
-    fn context(&self, plan: Plan, entry: &Arc<ToolEntry>, session: &Session, stop: &StopSignal, trail: &Trail) -> ToolContext {
+    fn context(
+        &self,
+        plan: Plan,
+        entry: &Arc<ToolEntry>,
+        form: Option<Form>,
+        session: &Session,
+        stop: &StopSignal,
+        trail: &Trail,
+    ) -> ToolContext {
         let gate = CallGate { policy: Arc::clone(&self.inner.policy), session: session.clone(), entry: Arc::clone(entry) };
         let egress = connecting_program(&plan).map(|program| self.egress(program, entry, session, stop, trail));
-        let context = ToolContext::new(
-            Arc::clone(trail.call()),
+        ToolContext::from(ContextParts {
+            call: Arc::clone(trail.call()),
             plan,
-            Arc::clone(session.host()),
-            stop.token().clone(),
-            Arc::new(gate),
-            Arc::new(CallJournal {
-                is_final: trail.final_changes().clone(),
-                spills: trail.spills().clone(),
-                ..self.journal(trail.record_id())
-            }),
-            session.progress().cloned(),
-        )
-        .remembering(Arc::clone(session.seen()))
-        .limited_by(Arc::clone(&session.caller().turn_tools))
-        .reporting_untrusted(Arc::clone(trail.untrusted()));
-        match egress {
-            Some(gate) => context.with_egress(Arc::new(gate)),
-            None => context,
-        }
+            host: Arc::clone(session.host()),
+            cancel: stop.token().clone(),
+            gate: Arc::new(gate),
+            journal: Arc::clone(trail.journal()) as _,
+            progress: session.progress().cloned(),
+            dialect: session.dialect(),
+            form,
+            seen: Arc::clone(session.seen()),
+            turn_tools: Arc::clone(&session.caller().turn_tools),
+            egress: egress.map(|gate| Arc::new(gate) as _),
+        })
     }
 
     /// What decides on connections of a sandboxed program that its plan does not name.
@@ -507,7 +511,8 @@ impl Engine {
             return Ok(());
         }
         let log = &self.inner.log;
-        let recorded = match log.append(trail.to_intent(session)) {
+        let intent = trail.to_intent(session);
+        let recorded = match log.append_with(Box::new(move || intent)) {
             Ok(()) => log.flush().await,
             Err(error) => Err(error),
         };
@@ -531,35 +536,26 @@ impl Engine {
         let context =
             SettleContext { hooks: &engine.hooks, log: &*engine.log, events: engine.events.as_deref(), limits: &engine.limits, stop };
         let (outcome, stored) = show_to_hooks(context, &*engine.blobs, trail, outcome).await;
-        let outcome = bound(outcome, limit, &self.journal(trail.record_id()), &read_on, stored.as_deref()).await;
+        let outcome = bound(outcome, limit, &**trail.journal(), &read_on, stored.as_deref()).await;
         let stored = stored.map(|text| shorten_stored(text, limit));
         // From here on nothing waits, so the call is recorded whatever becomes of the future.
-        settle(context, *open.into_trail(), outcome, stored, session)
+        settle(context, open.into_trail(), outcome, stored, session)
     }
 
     /// Shortens a result to a context budget below the configured limit: the rest becomes a spill, which the result names.
     pub async fn shorten(&self, result: &mut ToolResult, bytes: usize, session: &Session) {
         let whole = std::mem::replace(&mut result.outcome, Ok(ToolOutput::text("")));
         let read_on = |line| continue_reading(&self.inner.registry, session.dialect(), line);
-        result.outcome = bound(whole, bytes, &self.journal(uuid::Uuid::nil()), &read_on, result.stored.as_deref()).await;
+        result.outcome = bound(whole, bytes, &self.journal(), &read_on, result.stored.as_deref()).await;
     }
 
     /// Writes a text to a spill, which `read_file` may read; returns its path.
     pub async fn spill(&self, text: &str) -> Result<PathBuf, ToolError> {
-        Ok(spill(text, &self.journal(uuid::Uuid::nil())).await?.path)
+        Ok(spill(text, &self.journal()).await?.path)
     }
 
-    fn journal(&self, record: uuid::Uuid) -> CallJournal {
-        let limits = &self.inner.limits;
-        CallJournal {
-            log: Arc::clone(&self.inner.log),
-            blobs: Arc::clone(&self.inner.blobs),
-            record,
-            limits: SpillLimits { bytes: limits.spill_bytes, age: limits.spill_age },
-            is_final: FinalChanges::default(),
-            spills: CallSpills::default(),
-            pruning: Arc::clone(&self.inner.pruning),
-        }
+    fn journal(&self) -> CallJournal {
+        CallJournal::new(&self.inner.journals, uuid::Uuid::nil())
     }
 
     /// Approvers and hooks read the whole arguments.

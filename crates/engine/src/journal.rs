@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use haft_contract::{
@@ -19,7 +19,7 @@ use crate::session::SessionLink;
 use crate::stages::permit::decide;
 use crate::stages::resolve::refused;
 use crate::stages::taint::TaintFacts;
-use crate::{Session, ToolEntry};
+use crate::{CallLimits, Session, ToolEntry};
 
 const PRUNE_INTERVAL: Duration = Duration::from_mins(10);
 
@@ -82,15 +82,52 @@ impl Gate for LateGate {
     }
 }
 
-/// Writes the pre-images and spills of a call.
-pub(crate) struct CallJournal {
+/// Where the journals of all calls write.
+pub(crate) struct JournalStores {
     pub(crate) log: Arc<dyn CallLog>,
     pub(crate) blobs: Arc<dyn Blobs>,
-    pub(crate) record: uuid::Uuid,
     pub(crate) limits: SpillLimits,
-    pub(crate) is_final: FinalChanges,
-    pub(crate) spills: CallSpills,
-    pub(crate) pruning: Arc<PruneClock>,
+    pub(crate) pruning: PruneClock,
+}
+
+/// Writes the pre-images and spills of a call, and knows what its tool said of it.
+pub(crate) struct CallJournal {
+    stores: Arc<JournalStores>,
+    record: uuid::Uuid,
+    /// Whether a failure of the call does not revert its changes.
+    is_final: AtomicBool,
+    /// Whether it brings untrusted content in that its plan does not show.
+    untrusted: AtomicBool,
+    /// Most calls write none.
+    spills: OnceLock<SpillPaths>,
+}
+
+haft_contract::opaque_debug!(CallJournal: record = record);
+
+impl JournalStores {
+    pub(crate) fn new(log: Arc<dyn CallLog>, blobs: Arc<dyn Blobs>, limits: &CallLimits) -> Self {
+        let limits = SpillLimits { bytes: limits.spill_bytes, age: limits.spill_age };
+        Self { log, blobs, limits, pruning: PruneClock::default() }
+    }
+}
+
+impl CallJournal {
+    pub(crate) fn new(stores: &Arc<JournalStores>, record: uuid::Uuid) -> Self {
+        let (is_final, untrusted) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { stores: Arc::clone(stores), record, is_final, untrusted, spills: OnceLock::new() }
+    }
+    /// Whether its changes are final.
+    pub(crate) fn is_final(&self) -> bool {
+        self.is_final.load(Ordering::Acquire)
+    }
+    /// Whether it brought untrusted content in.
+    pub(crate) fn is_untrusted(&self) -> bool {
+        self.untrusted.load(Ordering::Acquire)
+    }
+    /// The spills that it has finished.
+    pub(crate) fn spills(&self) -> Vec<PathBuf> {
+        self.spills.get().map(|paths| paths.lock().unwrap_or_else(PoisonError::into_inner).clone()).unwrap_or_default()
+    }
 }
 
 /// When old spills were removed last. Every command begins a spill, and looking through all of them takes time.
@@ -109,28 +146,8 @@ impl PruneClock {
     }
 }
 
-/// The spills that a call has finished.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct CallSpills(Arc<Mutex<Vec<PathBuf>>>);
-
-impl CallSpills {
-    pub(crate) fn paths(&self) -> Vec<PathBuf> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-    fn add(&self, path: &Path) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
-    }
-}
-
-/// Whether the changes of a call are final: then a failure of the call does not revert them.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct FinalChanges(Arc<AtomicBool>);
-
-impl FinalChanges {
-    pub(crate) fn get(&self) -> bool {
-        self.0.load(Ordering::Acquire)
-    }
-}
+/// Paths of the spills that a call has finished.
+type SpillPaths = Arc<Mutex<Vec<PathBuf>>>;
 
 /// Maximum size and age of spills.
 #[derive(Debug, Clone, Copy)]
@@ -142,37 +159,42 @@ pub(crate) struct SpillLimits {
 impl Journal for CallJournal {
     fn keep(&self, image: PreImage) -> BoxFuture<'_, Result<(), ToolError>> {
         Box::pin(async move {
-            let image = store_image(&*self.blobs, self.record.to_string(), image).await.map_err(not_kept)?;
-            self.log.keep(image).await.map_err(not_kept)
+            let image = store_image(&*self.stores.blobs, self.record.to_string(), image).await.map_err(not_kept)?;
+            self.stores.log.keep(image).await.map_err(not_kept)
         })
     }
 
     fn keep_all(&self, images: Vec<PreImage>) -> BoxFuture<'_, Result<(), ToolError>> {
         Box::pin(async move {
-            let images = store_images(&*self.blobs, &self.record.to_string(), images).await.map_err(not_recorded)?;
-            self.log.keep_all(images).await.map_err(not_recorded)
+            let images = store_images(&*self.stores.blobs, &self.record.to_string(), images).await.map_err(not_recorded)?;
+            self.stores.log.keep_all(images).await.map_err(not_recorded)
         })
     }
 
     fn finalize(&self) {
-        self.is_final.0.store(true, Ordering::Release);
+        self.is_final.store(true, Ordering::Release);
+    }
+
+    fn mark_untrusted(&self) {
+        self.untrusted.store(true, Ordering::Release);
     }
 
     fn withdraw<'a>(&'a self, path: &'a Path, after: Option<&'a str>) -> BoxFuture<'a, Result<(), ToolError>> {
         Box::pin(async move {
             let record = self.record.to_string();
-            self.log.withdraw(&record, path, after).await.map_err(|error| ToolError::execution(error.to_string()).with_source(error))
+            self.stores.log.withdraw(&record, path, after).await.map_err(|error| ToolError::execution(error.to_string()).with_source(error))
         })
     }
 
     fn spill(&self, extension: &'static str) -> BoxFuture<'_, Result<Box<dyn SpillWriter>, ToolError>> {
         Box::pin(async move {
-            if self.pruning.is_due(self.limits.age) {
+            let JournalStores { blobs, limits, pruning, .. } = &*self.stores;
+            if pruning.is_due(limits.age) {
                 // A failure to remove old ones must not lose this one.
-                self.blobs.prune(self.limits.age).await.ok();
+                blobs.prune(limits.age).await.ok();
             }
-            let blob = self.blobs.spill(extension).await.map_err(not_spilled)?;
-            let (limit, finished) = (self.limits.bytes, self.spills.clone());
+            let blob = blobs.spill(extension).await.map_err(not_spilled)?;
+            let (limit, finished) = (limits.bytes, Arc::clone(self.spills.get_or_init(Arc::default)));
             let spill = RedactingSpill { blob, redactor: Redactor::default(), bytes: 0, cut: false, limit, finished };
             Ok(Box::new(spill) as Box<dyn SpillWriter>)
         })
@@ -224,7 +246,7 @@ struct RedactingSpill {
     bytes: u64,
     cut: bool,
     limit: u64,
-    finished: CallSpills,
+    finished: SpillPaths,
 }
 
 impl RedactingSpill {
@@ -268,7 +290,7 @@ impl SpillWriter for RedactingSpill {
             self.put(&rest).await?;
             let bytes = self.bytes;
             let path: PathBuf = self.blob.finish().await.map_err(not_spilled)?;
-            self.finished.add(&path);
+            self.finished.lock().unwrap_or_else(PoisonError::into_inner).push(path.clone());
             Ok(SpillFile { path, bytes })
         })
     }

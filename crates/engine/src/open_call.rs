@@ -21,8 +21,9 @@ pub(crate) struct OpenCall<'a> {
 }
 
 impl<'a> OpenCall<'a> {
-    pub(crate) fn new(engine: &'a Engine, session: &'a Session, call: &ToolCall) -> Self {
-        Self::of(engine, session, Box::new(Trail::new(call, session)))
+    /// Opens a call; its id is taken, because nothing needs it elsewhere.
+    pub(crate) fn new(engine: &'a Engine, session: &'a Session, call: &mut ToolCall) -> Self {
+        Self::of(engine, session, Box::new(Trail::new(call, session, &engine.inner.journals)))
     }
 
     pub(crate) fn of(engine: &'a Engine, session: &'a Session, trail: Box<Trail>) -> Self {
@@ -50,10 +51,9 @@ impl Drop for OpenCall<'_> {
     fn drop(&mut self) {
         let Some(trail) = self.trail.take() else { return };
         let (events, call, elapsed) = (self.engine.inner.events.as_deref(), Arc::clone(trail.call()), trail.elapsed());
-        let (session, taint) = (self.session.clone(), *self.session.taint());
         let status = CallStatus::Error(ErrorKind::Cancelled.as_str().to_owned());
-        let make = move || trail.into_record(&session, taint, status, DROPPED.to_owned(), elapsed);
-        if let Err(error) = self.engine.inner.log.append_with(Box::new(make)) {
+        let record = trail.recording(self.session.clone(), status, DROPPED.to_owned(), elapsed);
+        if let Err(error) = self.engine.inner.log.append_with(record) {
             emit(events, &Event::NotRecorded { call: &call, why: error.to_string() });
         }
         emit(events, &Event::Finished { call: &call, error: Some(ErrorKind::Cancelled), elapsed });

@@ -4,23 +4,25 @@ mod arguments;
 pub(crate) mod record;
 
 use std::borrow::Cow;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
-use haft_contract::{Arguments, CallInfo, Effect, ErrorKind, Plan, Prepared, ToolCall, ToolError, ToolOutput, ToolResult};
+use haft_contract::{Arguments, CallInfo, Effect, ErrorKind, JobUse, Plan, Prepared, ToolCall, ToolError, ToolOutput, ToolResult};
 use haft_policy::{Candidate, Decision, Verdict};
-use haft_store::{CallRecord, CallStatus};
+use haft_store::{CallRow, CallStatus};
 use haft_text::truncate::first_chars;
+use serde::ser::SerializeSeq;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 use uuid::Uuid;
 
 use self::arguments::excerpt;
 pub(crate) use self::arguments::{RecordedArguments, Retention, redacted};
+use self::record::RecordedDecision;
 use crate::egress::CallConnections;
 use crate::explain::HOOK;
 use crate::hooks::HookCall;
-use crate::journal::{CallSpills, FinalChanges};
+use crate::journal::{CallJournal, JournalStores};
 use crate::stages::guard::CallSignature;
 use crate::stages::rewrite::RewriteState;
 use crate::stages::taint::{SessionTaint, TaintFacts, secret_in};
@@ -37,25 +39,25 @@ pub(crate) struct Trail {
     arguments: RecordedArguments,
     /// The arguments before the first hook changed them.
     original: Option<Value>,
-    effects: Value,
-    /// The effects themselves, if hooks will read them.
-    planned: Option<Vec<Effect>>,
+    /// Written as JSON when the record is made, behind the call.
+    effects: Option<Arc<Vec<Effect>>>,
+    jobs: Vec<JobUse>,
+    /// Whether there is a plan: hooks see its effects.
+    is_planned: bool,
     decision: Decision,
     warnings: Vec<String>,
     signature: Option<CallSignature>,
     changes: bool,
-    /// Whether a failure reverts what the call changed.
-    final_changes: FinalChanges,
-    spills: CallSpills,
-    connections: CallConnections,
+    /// Until the record is queued.
+    journal: Option<Arc<CallJournal>>,
+    /// Of its command, if it runs one that may connect.
+    connections: OnceLock<CallConnections>,
     /// The shape of a secret in the arguments.
     secret: Option<&'static str>,
     /// What the model is told of arguments that the user edited.
     edited: Option<String>,
     /// What the user was advised to change, if the call was refused.
     advice: Option<Value>,
-    /// Set when the tool brings untrusted content in that its plan does not show.
-    untrusted: Arc<AtomicBool>,
 }
 
 /// What permission and approval read of a call.
@@ -67,31 +69,36 @@ pub(crate) struct CallFacts<'a> {
 }
 
 impl Trail {
-    pub(crate) fn new(call: &ToolCall, session: &Session) -> Self {
+    pub(crate) fn new(call: &mut ToolCall, session: &Session, stores: &Arc<JournalStores>) -> Self {
         let started_at = session.host().clock().now();
+        let record = record::new_id(started_at);
         let name = first_chars(&call.name, 100).to_owned();
-        let info = CallInfo { id: call.id.clone(), tool: name, session: Arc::clone(session.id()), agent: Arc::clone(session.agent()) };
+        let info = CallInfo {
+            id: std::mem::take(&mut call.id),
+            tool: name,
+            session: Arc::clone(session.id()),
+            agent: Arc::clone(session.agent()),
+        };
         Self {
-            record: record::new_id(started_at),
+            record,
             entry: None,
             call: Arc::new(info),
             started_at,
             started: Instant::now(),
             arguments: RecordedArguments::default(),
             original: None,
-            effects: Value::Array(Vec::new()),
-            planned: None,
+            effects: None,
+            jobs: Vec::new(),
+            is_planned: false,
             decision: Decision::allow(),
             warnings: Vec::new(),
             signature: session.watches_loops().then(|| CallSignature::new(call)),
             changes: false,
-            final_changes: FinalChanges::default(),
-            spills: CallSpills::default(),
-            connections: CallConnections::default(),
+            journal: Some(Arc::new(CallJournal::new(stores, record))),
+            connections: OnceLock::new(),
             secret: None,
             edited: None,
             advice: None,
-            untrusted: Arc::default(),
         }
     }
 
@@ -117,14 +124,14 @@ impl Trail {
     }
     /// The connections of its command.
     pub(crate) fn connections(&self) -> &CallConnections {
-        &self.connections
+        self.connections.get_or_init(CallConnections::default)
     }
-    /// The spills that the tool itself wrote.
-    pub(crate) fn spills(&self) -> &CallSpills {
-        &self.spills
-    }
-    pub(crate) fn final_changes(&self) -> &FinalChanges {
-        &self.final_changes
+    /// Where the tool writes pre-images and spills, and what it said of the call.
+    pub(crate) fn journal(&self) -> &Arc<CallJournal> {
+        match &self.journal {
+            Some(journal) => journal,
+            None => unreachable!("it goes when the record is queued"),
+        }
     }
     /// Whether the call must be on disk before it runs: it changes something, or a user was asked about it.
     pub(crate) fn needs_intent(&self) -> bool {
@@ -193,20 +200,17 @@ impl Trail {
     }
 
     /// plan: the effects.
-    pub(crate) fn set_plan(&mut self, plan: &Plan, for_hooks: bool) {
+    pub(crate) fn set_plan(&mut self, plan: &Plan) {
         self.changes = plan.changes_something();
-        let effects = plan.effects().iter().map(serde_json::to_value).chain(plan.jobs().iter().map(serde_json::to_value));
-        self.effects = Value::Array(effects.map(Result::unwrap_or_default).collect());
-        self.planned = for_hooks.then(|| plan.effects().to_vec());
+        (self.effects, self.jobs, self.is_planned) = (plan.shared_effects(), plan.jobs().to_vec(), true);
+    }
+    fn effects(&self) -> &[Effect] {
+        self.effects.as_ref().map_or(&[], |effects| effects.as_slice())
     }
 
-    /// run: for the context of the tool.
-    pub(crate) fn untrusted(&self) -> &Arc<AtomicBool> {
-        &self.untrusted
-    }
     /// run: taints the session, if the tool brought untrusted content in.
     pub(crate) fn report_untrusted(&self, session: &Session) {
-        if self.untrusted.load(Ordering::Acquire) {
+        if self.journal().is_untrusted() {
             session.taint().record_untrusted(self.record);
         }
     }
@@ -249,45 +253,63 @@ impl Trail {
     }
     /// settle: the call, for hooks.
     pub(crate) fn hook_call<'a>(&'a self, arguments: &'a Value, tool: Option<&'a Candidate<'a>>) -> HookCall<'a> {
-        HookCall { call: &self.call, arguments, tool, effects: self.planned.as_deref() }
+        HookCall { call: &self.call, arguments, tool, effects: self.is_planned.then(|| self.effects()) }
     }
 
     /// The record of a call that is about to run.
-    pub(crate) fn to_intent(&self, session: &Session) -> CallRecord {
-        self.clone().into_record(session, *session.taint(), CallStatus::Begun, String::new(), self.started.elapsed())
+    pub(crate) fn to_intent(&self, session: &Session) -> CallRow {
+        self.clone().into_row(session, *session.taint(), CallStatus::Begun, String::new(), self.started.elapsed())
     }
 
-    /// The record of the call. Redaction happens here, on the store's own thread where there is one.
-    pub(crate) fn into_record(
-        self,
-        session: &Session,
-        taint: SessionTaint,
+    /// Makes the record later. Without the journal, which holds the log: that must not wait for its end in its own queue.
+    pub(crate) fn recording(
+        mut self: Box<Self>,
+        session: Session,
         status: CallStatus,
         summary: String,
         elapsed: Duration,
-    ) -> CallRecord {
-        CallRecord {
+    ) -> Box<dyn FnOnce() -> CallRow + Send> {
+        self.journal = None;
+        // As it is now: the record may be made later.
+        let taint = *session.taint();
+        Box::new(move || self.into_row(&session, taint, status, summary, elapsed))
+    }
+
+    /// The record of the call. Redaction happens here, on the store's own thread where there is one.
+    fn into_row(self, session: &Session, taint: SessionTaint, status: CallStatus, summary: String, elapsed: Duration) -> CallRow {
+        let connections = self.connections.get().map(CallConnections::recorded).unwrap_or_default();
+        let decision = RecordedDecision::new(&self.decision, self.advice.as_ref(), session.caller(), connections, taint);
+        CallRow {
             id: self.record.to_string(),
             call_id: self.call.id.clone(),
-            session: session.id().to_string(),
-            agent: session.agent().to_string(),
+            session: Arc::clone(session.id()),
+            agent: Arc::clone(session.agent()),
             tool: self.call.tool.clone(),
             workspace: session.workspace().to_owned(),
-            arguments: arguments::redacted(self.arguments.into_excerpt()),
-            original_arguments: self.original.map(arguments::redacted),
-            effects: arguments::redacted(self.effects),
-            decision: arguments::redacted(record::decision(
-                &self.decision,
-                self.advice,
-                session.caller(),
-                self.connections.recorded(),
-                taint,
-            )),
+            effects: arguments::redacted_json(serde_json::to_string(&PlannedEffects { effects: self.effects(), jobs: &self.jobs })),
+            decision: arguments::redacted_json(serde_json::to_string(&decision)),
+            arguments: self.arguments.into_json(),
+            original_arguments: self.original.map(|value| arguments::redacted(value).to_string()),
             started: self.started_at,
             elapsed,
             status,
             summary,
             undone: false,
         }
+    }
+}
+
+/// Effects and uses of jobs, as one list.
+struct PlannedEffects<'a> {
+    effects: &'a [Effect],
+    jobs: &'a [JobUse],
+}
+
+impl Serialize for PlannedEffects<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(self.effects.len() + self.jobs.len()))?;
+        self.effects.iter().try_for_each(|effect| list.serialize_element(effect))?;
+        self.jobs.iter().try_for_each(|job| list.serialize_element(job))?;
+        list.end()
     }
 }

@@ -82,6 +82,10 @@ impl HostPattern {
             Hosts::Any | Hosts::Name(_) | Hosts::Addresses(_) => None,
         }
     }
+    /// The `example.org` of `example.org` and of `*.example.org`.
+    pub fn domain(&self) -> Option<&str> {
+        if let Hosts::Name(name) = &self.hosts { Some(name) } else { self.parent() }
+    }
     /// The only port that it matches; `None` means every port.
     pub const fn port(&self) -> Option<u16> {
         self.port

@@ -133,7 +133,7 @@ pub struct Decision {
 impl Decision {
     /// Nothing against it yet.
     pub fn allow() -> Self {
-        Self { verdict: Verdict::Allow, trace: Vec::with_capacity(6), denials: Vec::new(), asks: Vec::new(), to_stop_asking: Vec::new() }
+        Self { verdict: Verdict::Allow, trace: Vec::new(), denials: Vec::new(), asks: Vec::new(), to_stop_asking: Vec::new() }
     }
     /// Notes a step that had nothing against it.
     pub fn pass(&mut self, step: &'static str, entry: impl Into<Cow<'static, str>>) {

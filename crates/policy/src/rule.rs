@@ -39,6 +39,7 @@ mod connection;
 mod exception;
 mod grants;
 mod guards;
+mod index;
 mod matcher;
 mod message;
 mod only;

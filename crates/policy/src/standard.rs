@@ -16,7 +16,7 @@ use crate::apply::{self, LiftedRefusals};
 use crate::catalog::Vocabulary;
 use crate::effects::PlanCase;
 use crate::list::{Groups, List};
-use crate::name::folded;
+use crate::name::{folded, lowered};
 use crate::rule::widths;
 use crate::steps::{
     ByProvider, Channels, Lists, Overrides, Profiles, SubAgents, absent, optional, owner_only, profile, sandbox, selection, unavailable,
@@ -158,7 +158,7 @@ impl StandardPolicy {
                 .agents
                 .iter()
                 .zip(of_agents)
-                .map(|((name, agent), own)| (agent_key(name), compiler.agent(name, agent, rules.joined(&own, false), own)))
+                .map(|((name, agent), own)| (agent_key(name).into_owned(), compiler.agent(name, agent, rules.joined(&own, false), own)))
                 .collect(),
             channels: Channels::compile(&spec.channels, &groups, &vocabulary),
             sandbox: sandbox(&spec.sandbox, &groups, &vocabulary),
@@ -205,8 +205,8 @@ impl StandardPolicy {
 }
 
 /// `Main` is the agent `main`.
-fn agent_key(name: &str) -> String {
-    name.trim().to_lowercase()
+fn agent_key(name: &str) -> Cow<'_, str> {
+    lowered(name)
 }
 
 struct Compiler<'a> {
@@ -340,7 +340,7 @@ impl StandardPolicy {
 
     fn agent(&self, caller: &Caller) -> Option<&Agent> {
         // Most have none, and need no spelling.
-        if self.agents.is_empty() { None } else { self.agents.get(&agent_key(&caller.agent)) }
+        if self.agents.is_empty() { None } else { self.agents.get(&*agent_key(&caller.agent)) }
     }
 
     /// The rules for everyone, those of an agent, and what restricts the agents that started it: else one could let another do what it
@@ -362,9 +362,9 @@ impl StandardPolicy {
             return Cow::Borrowed(&self.rules);
         }
         let key = agent_key(agent);
-        let mut rules = Cow::Borrowed(self.agents.get(&key).map_or(&self.rules, |agent| &agent.rules));
+        let mut rules = Cow::Borrowed(self.agents.get(&*key).map_or(&self.rules, |agent| &agent.rules));
         for parent in above.map(agent_key).filter(|parent| *parent != key) {
-            if let Some(parent) = self.agents.get(&parent).filter(|parent| !parent.own_rules.is_empty()) {
+            if let Some(parent) = self.agents.get(&*parent).filter(|parent| !parent.own_rules.is_empty()) {
                 rules = Cow::Owned(rules.joined(&parent.own_rules, true));
             }
         }

@@ -8,7 +8,7 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Vis
 use serde_json::{Number, Value};
 
 /// Initial capacity of an object: most have no more fields.
-const FIELDS: usize = 12;
+const FIELDS: usize = 6;
 
 /// A JSON value that borrows from its text.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,6 +19,16 @@ pub(crate) enum EventJson<'a> {
     Text(Cow<'a, str>),
     List(Vec<EventJson<'a>>),
     Object(Vec<(Cow<'a, str>, EventJson<'a>)>),
+}
+
+impl<'a> EventJson<'a> {
+    /// Parses an event. Fields of the event itself that no protocol needs are passed over: they are half of most streams.
+    pub(crate) fn event(text: &'a str) -> serde_json::Result<Self> {
+        let mut reader = serde_json::Deserializer::from_str(text);
+        let event = reader.deserialize_any(EventVisitor)?;
+        reader.end()?;
+        Ok(event)
+    }
 }
 
 impl EventJson<'_> {
@@ -79,6 +89,65 @@ pub(crate) fn is_object(text: &str) -> bool {
 impl<'de> Deserialize<'de> for EventJson<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(JsonVisitor)
+    }
+}
+
+/// What servers say with every event about the whole answer, or only to make its size unknown.
+fn is_needless(field: &str) -> bool {
+    matches!(
+        field,
+        "id" | "object"
+            | "created"
+            | "model"
+            | "service_tier"
+            | "system_fingerprint"
+            | "obfuscation"
+            | "modelVersion"
+            | "responseId"
+            | "logprobs"
+    )
+}
+
+/// As [`JsonVisitor`], for the outermost object of an event.
+struct EventVisitor;
+
+impl<'de> Visitor<'de> for EventVisitor {
+    type Value = EventJson<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<EventJson<'de>, A::Error> {
+        let mut fields = Vec::with_capacity(FIELDS);
+        while let Some(FieldName(name)) = map.next_key()? {
+            if is_needless(&name) {
+                map.next_value::<IgnoredAny>()?;
+            } else {
+                fields.push((name, map.next_value()?));
+            }
+        }
+        Ok(EventJson::Object(fields))
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<EventJson<'de>, A::Error> {
+        JsonVisitor.visit_seq(list)
+    }
+    fn visit_unit<E>(self) -> Result<EventJson<'de>, E> {
+        Ok(EventJson::Null)
+    }
+    fn visit_bool<E>(self, truth: bool) -> Result<EventJson<'de>, E> {
+        Ok(EventJson::Bool(truth))
+    }
+    fn visit_u64<E>(self, number: u64) -> Result<EventJson<'de>, E> {
+        Ok(EventJson::Number(number.into()))
+    }
+    fn visit_i64<E>(self, number: i64) -> Result<EventJson<'de>, E> {
+        Ok(EventJson::Number(number.into()))
+    }
+    fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<EventJson<'de>, E> {
+        JsonVisitor.visit_f64(number)
+    }
+    fn visit_str<E>(self, text: &str) -> Result<EventJson<'de>, E> {
+        Ok(EventJson::Text(Cow::Owned(text.to_owned())))
     }
 }
 
@@ -158,6 +227,19 @@ mod tests {
         assert_eq!((json.at("number").as_u64(), json.at("plain").as_u64(), json.at("again").as_u64()), (Some(7), None, Some(2)));
         assert_eq!((json.at("list").list().len(), json.at("plain").list().len()), (2, 0));
         assert!(json.at("gone").is_null() && json.get("gone").is_none() && json.is_object());
+    }
+
+    #[test]
+    fn events_are_read_without_what_nobody_needs() {
+        let text = r#"{"id":"a\"","object":{"x":[1]},"choices":[{"id":"b","model":"c"}],"usage":null,"obfuscation":"xy"}"#;
+        let expected = json!({"choices": [{"id": "b", "model": "c"}], "usage": null});
+        assert_eq!(EventJson::event(text).unwrap().to_value(), expected);
+        for (text, value) in [("[1]", json!([1])), ("\"x\"", json!("x")), ("7", json!(7)), ("-7", json!(-7)), ("1.5", json!(1.5))] {
+            assert_eq!(EventJson::event(text).unwrap().to_value(), value);
+        }
+        for text in ["", "{", r#"{"id":}"#, r#"{"id":"a"} x"#, r#"{"id":tru}"#] {
+            assert!(EventJson::event(text).is_err(), "{text}");
+        }
     }
 
     fn value() -> impl Strategy<Value = Value> {

@@ -49,6 +49,11 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     Cow::Owned(String::from_utf8_lossy(&found.replaced(text.as_bytes())).into_owned())
 }
 
+/// Whether something in a text begins like a secret. Where it does not, no part of the text holds one.
+pub fn may_hold_secret(text: &str) -> bool {
+    is_suspicious(text.as_bytes())
+}
+
 /// The name of the shape of the first secret in a text.
 pub fn first_secret(text: &str) -> Option<&'static str> {
     find(text.as_bytes()).spans.first().map(|secret| secret.name)

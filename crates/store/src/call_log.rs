@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use haft_contract::BoxFuture;
 use serde_json::Value;
 
-use crate::{BlobId, StoreError};
+use crate::{BlobId, CallRow, StoreError};
 
 /// Where a call stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,8 +102,8 @@ pub trait CallLog: Send + Sync {
     fn append(&self, record: CallRecord) -> Result<(), StoreError>;
     /// As [`append`](Self::append) for a record that is still to be made: a backend with a thread of its own makes it
     /// there, so that the call does not wait for it. It must be small: about what a call and the head of its result take.
-    fn append_with(&self, make: Box<dyn FnOnce() -> CallRecord + Send>) -> Result<(), StoreError> {
-        self.append(make())
+    fn append_with(&self, make: Box<dyn FnOnce() -> CallRow + Send>) -> Result<(), StoreError> {
+        self.append(make().into())
     }
     /// Resolves when everything queued so far is safe on disk; an error says that it is not. What could not be written
     /// because the database was locked or the disk full is kept and tried again.

@@ -9,6 +9,7 @@ mod backend;
 mod blob_objects;
 mod blobs;
 mod call_log;
+mod call_row;
 mod channel_store;
 mod error;
 mod session_store;
@@ -34,6 +35,7 @@ pub use backend::{InMemoryBlobs, InMemoryCallLog, InMemorySessionStore};
 pub use blob_objects::{BlobObject, BlobObjects};
 pub use blobs::{BlobId, BlobWriter, Blobs};
 pub use call_log::{CallFilter, CallLog, CallRecord, CallStatus, PreImageRecord};
+pub use call_row::CallRow;
 pub use channel_store::{
     ChannelStore, ConversationRecord, GuessAnswer, INTENT_AGE, IntentAnswer, OutgoingRecord, PairedSender, SendIntent, UnansweredMessage,
 };

@@ -157,6 +157,6 @@ fn is_deferred(entry: &ToolEntry, beyond: &HashSet<&str>) -> bool {
 }
 
 fn spec(entry: &ToolEntry, dialect: Dialect) -> OfferedTool {
-    let shown = entry.definition().in_dialect(dialect);
+    let shown = entry.definition().offered_in(dialect);
     OfferedTool { name: shown.name.to_owned(), description: shown.description.to_owned(), parameters: shown.parameters.into_owned() }
 }

@@ -88,11 +88,13 @@ pub(crate) struct Params {
     #[schemars(extend("x-aliases" = ["session_target", "sessionTarget"], "enum" = ["main", "isolated"]))]
     session: Option<String>,
     /// The agent of an isolated job.
-    #[schemars(extend("x-aliases" = ["agent_id", "agentId"]))]
+    #[schemars(extend("x-rare" = true, "x-aliases" = ["agent_id", "agentId"]))]
     agent: Option<String>,
     /// The model of an isolated job, as provider/model.
+    #[schemars(extend("x-rare" = true))]
     model: Option<String>,
     /// How long a run may take. Defaults to 3600.
+    #[schemars(extend("x-rare" = true))]
     timeout_seconds: Option<u64>,
     /// What becomes of the result. Defaults to 'announce' for isolated jobs.
     #[schemars(extend("enum" = ["none", "announce", "webhook"]))]
@@ -103,28 +105,36 @@ pub(crate) struct Params {
     #[schemars(extend("x-aliases" = ["url"]))]
     to: Option<String>,
     /// Runs that were missed while no server ran: 'skip', 'once' or 'all' (24 at most). Defaults to 'once'.
-    #[schemars(extend("enum" = ["skip", "once", "all"]))]
+    #[schemars(extend("x-rare" = true, "enum" = ["skip", "once", "all"]))]
     missed: Option<String>,
     /// A run that is due while another works: 'skip', 'wait' or 'parallel'. Defaults to 'skip'.
-    #[schemars(extend("enum" = ["skip", "wait", "parallel"]))]
+    #[schemars(extend("x-rare" = true, "enum" = ["skip", "wait", "parallel"]))]
     overlap: Option<String>,
     /// Whether the job is on.
     enabled: Option<bool>,
     /// Whether the job is removed after it ran well. Defaults to true with 'at'.
+    #[schemars(extend("x-rare" = true))]
     delete_after_run: Option<bool>,
     /// For 'run': 'force' (default) or 'due'. For 'wake': 'now' or 'next-heartbeat' (default).
+    #[schemars(extend("x-rare" = true))]
     mode: Option<RunMode>,
     /// For 'list': also jobs that are off. Defaults to true.
+    #[schemars(extend("x-rare" = true))]
     include_disabled: Option<bool>,
     /// For 'runs': at most this many, up to 100.
+    #[schemars(extend("x-rare" = true))]
     limit: Option<u64>,
     /// The fields of the job as one object, in place of those above.
+    #[schemars(extend("x-rare" = true))]
     job: Option<Map<String, Value>>,
     /// The same for 'update'.
+    #[schemars(extend("x-rare" = true))]
     patch: Option<Map<String, Value>>,
     /// The schedule as one object.
+    #[schemars(extend("x-rare" = true))]
     schedule: Option<Map<String, Value>>,
     /// The message as one object.
+    #[schemars(extend("x-rare" = true))]
     payload: Option<Map<String, Value>>,
 }
 

@@ -59,13 +59,16 @@ pub(crate) struct Params {
     /// For 'config.patch': keys and values, such as {"access": "read-only"}; tables may be nested.
     patch: Option<Map<String, Value>>,
     /// For 'config.patch': the patch as JSON text.
+    #[schemars(extend("x-rare" = true))]
     raw: Option<String>,
     /// For 'config.patch': the hash that 'config.get' returned; a file that has changed since is not overwritten.
+    #[schemars(extend("x-rare" = true))]
     base_hash: Option<String>,
     /// For 'restart': why, at most 200 characters.
     #[schemars(extend("x-aliases" = ["note"]))]
     reason: Option<String>,
     /// For 'restart': how many seconds what runs may take before it is handed over. Defaults to 60.
+    #[schemars(extend("x-rare" = true))]
     wait_seconds: Option<u64>,
 }
 

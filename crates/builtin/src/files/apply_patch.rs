@@ -52,6 +52,7 @@ pub(crate) struct Params {
     input: Arc<Patch>,
     /// Show what would change, and change nothing.
     #[serde(default)]
+    #[schemars(extend("x-rare" = true))]
     dry_run: bool,
 }
 

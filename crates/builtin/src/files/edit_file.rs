@@ -17,9 +17,9 @@ static EDITING: WorkerPool = WorkerPool::new("edit", 2);
 /// Smaller files are edited at once: that is cheaper than a thread.
 const LARGE: usize = 256 * 1024;
 
-/// Replace text in a file. `old_string` must be in the file exactly once, or `replace_all` be true; blanks, line endings,
-/// indentation and typographic quotes may differ if the match is still unique. `edits` makes several replacements at once: all
-/// are searched in the original file, and all are made or none. An empty `old_string` creates a new file.
+/// Replace text in a file. `old_string` must be in the file exactly once, or `replace_all` be true; blanks, line endings, indentation and
+/// typographic quotes may differ if the match is unique. `edits` makes several replacements in the original file: all or none. An empty
+/// `old_string` creates a new file.
 #[derive(Debug, ToolMeta)]
 #[tool(
     name = "edit_file",
@@ -51,7 +51,7 @@ pub(crate) struct Params {
     /// The file to edit: relative to the workspace, or absolute.
     #[schemars(extend("x-aliases" = ["file_path", "filePath", "filename", "file"]))]
     path: PathBuf,
-    /// The text to replace, as it is in the file; with enough context to be unique.
+    /// The text to replace, with enough context to be unique.
     #[schemars(extend("x-aliases" = ["old_text", "oldText", "oldString", "old"], "x-verbatim" = true))]
     #[serde(default)]
     old_string: Option<String>,
@@ -69,16 +69,13 @@ pub(crate) struct Params {
     edits: Vec<Replacement>,
 }
 
-/// One of several replacements.
+// One of several replacements: its fields are those of one, so models are not told of them twice.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Replacement {
-    /// The text to replace.
     #[schemars(extend("x-aliases" = ["old_text", "old"]))]
     old_string: String,
-    /// The replacement.
     #[schemars(extend("x-aliases" = ["new_text", "new"]))]
     new_string: String,
-    /// Replace every occurrence.
     #[serde(default)]
     replace_all: bool,
 }

@@ -25,10 +25,9 @@ const BYTES: usize = 200_000;
 /// Pages beyond this are refused: everything before them must be kept in memory for the order.
 const FURTHEST: usize = 50_000;
 
-/// Find files by a pattern on their paths, newest first. '*' and '?' stay within one name, '**' crosses folders, '{a,b}' is one of
-/// several, '[a-z]' one character; '**/*.rs' is every Rust file, 'src/*.rs' those directly in src. Returns paths relative to the
-/// workspace, at most 100 at a time; the note at the end says how many there are and how to continue. Files in .gitignore and
-/// hidden files are left out by default. Not for searching the contents of files: use grep_search.
+/// Find files by a pattern on their paths, newest first. '**/*.rs' is every Rust file, 'src/*.rs' those directly in src; '{a,b}', '[a-z]'
+/// and '?' work too. At most 100 at a time; a note says how to continue. Leaves out hidden files and those in .gitignore. To search
+/// contents use grep_search.
 #[derive(Debug, ToolMeta)]
 #[tool(
     label = "Find files",
@@ -49,26 +48,28 @@ const FORMS: &[Form] = &[Form::new(Dialect::Claw, "glob_search").shown(&["patter
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Params {
-    /// The pattern on paths, relative to 'path', such as '**/*.{ts,tsx}'. A '!' in front negates it.
+    /// The pattern, relative to 'path'. A '!' in front negates it.
     #[schemars(extend("x-aliases" = ["glob_pattern"]))]
     pattern: String,
     /// The directory to search. Defaults to the workspace.
     #[schemars(extend("x-aliases" = ["directory", "dir", "cwd", "base_path"]))]
     path: Option<PathBuf>,
     /// Patterns to exclude, such as '**/tests/**'; one that matches a folder excludes all files in it.
+    #[schemars(extend("x-rare" = true))]
     exclude: Option<Vec<String>>,
     /// Also hidden files, whose names begin with a dot. Not needed if the pattern names one, such as '.github/**'.
     #[serde(default)]
-    #[schemars(extend("x-aliases" = ["include_hidden", "dot"]))]
+    #[schemars(extend("x-rare" = true, "x-aliases" = ["include_hidden", "dot"]))]
     hidden: bool,
     /// Also files that .gitignore and similar files exclude.
     #[serde(default)]
-    #[schemars(extend("x-aliases" = ["no_ignore", "include_ignored"]))]
+    #[schemars(extend("x-rare" = true, "x-aliases" = ["no_ignore", "include_ignored"]))]
     ignored: bool,
-    /// How many files to return at most. Defaults to 100; 1000 is the most.
-    #[schemars(extend("x-aliases" = ["head_limit", "max_results"]))]
+    /// How many files at most, up to 1000. Defaults to 100.
+    #[schemars(extend("x-rare" = true, "x-aliases" = ["head_limit", "max_results"]))]
     limit: Option<usize>,
     /// How many of the newest files to skip, as the note of the page before says. Defaults to 0.
+    #[schemars(extend("x-rare" = true))]
     offset: Option<usize>,
 }
 

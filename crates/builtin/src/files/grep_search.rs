@@ -20,10 +20,9 @@ use self::report::GrepReport;
 use self::search::{GrepBudget, GrepSearchRun};
 use crate::shared::tree_search::planned_location;
 
-/// Search the contents of files by a regular expression (Rust's syntax; no look-around, no back-references). Returns the files
-/// with matches, newest first, or with output_mode the lines ('content') or the number of matching lines in each file ('count'),
-/// at most 250 at a time; the note at the end says how many there are and how to continue. Searches a whole directory or one
-/// file. Files in .gitignore, hidden files and binary files are left out. Not for finding files by name: use glob_search.
+/// Search the contents of files by a regular expression (Rust's syntax; no look-around, no back-references). Returns files with matches,
+/// newest first, or with output_mode the lines ('content') or how many match in each file ('count'); at most 250, and a note says how to
+/// continue. Leaves out hidden and binary files and those in .gitignore. To find files by name use glob_search.
 #[derive(Debug, ToolMeta)]
 #[tool(
     label = "Search in files",

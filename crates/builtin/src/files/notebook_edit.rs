@@ -21,9 +21,8 @@ use crate::shared::read_all::read_all;
 use crate::shared::seen::{remember, seen_fingerprint};
 use crate::shared::worker::WorkerPool;
 
-/// Change a cell of a Jupyter notebook (.ipynb): replace its source, insert a new cell, or delete one. Everything else in
-/// the file stays as it is; the outputs of a code cell are cleared when its source changes. Read the notebook first: it shows
-/// the ids of the cells. Not for running cells, and not for other files.
+/// Change a cell of a Jupyter notebook (.ipynb): replace its source, insert a new cell, or delete one. The rest of the file stays;
+/// outputs of a code cell are cleared when its source changes. Read the notebook first: it shows the ids of the cells. It runs nothing.
 #[derive(Debug, ToolMeta)]
 #[tool(
     name = "notebook_edit",
@@ -44,18 +43,18 @@ const FORMS: &[Form] = &[Form::new(Dialect::Claw, "NotebookEdit")];
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Params {
-    /// The notebook to change: relative to the workspace, or absolute.
+    /// The notebook: relative to the workspace, or absolute.
     #[schemars(extend("x-aliases" = ["path", "file_path", "filename", "file"]))]
     notebook_path: PathBuf,
-    /// The cell: its id, or its number counted from 0. 'insert' puts the new cell after it; without it, at the start.
+    /// The cell, by id or number from 0. 'insert' puts the new cell behind it; without it, at the start.
     #[schemars(extend("x-aliases" = ["cell_number", "cell_index", "cell"]))]
     cell_id: Option<String>,
-    /// The new source of the cell; required unless it is deleted.
+    /// The new source; required unless it is deleted.
     #[schemars(extend("x-verbatim" = true, "x-aliases" = ["source", "content"]))]
     new_source: Option<String>,
-    /// The type of the cell. Defaults to its current type; for a new cell, to 'code'.
+    /// The type of the cell. Defaults to its own; for a new one to 'code'.
     cell_type: Option<CellType>,
-    /// Whether to 'replace' the source of a cell, 'insert' a new cell, or 'delete' one. Defaults to 'replace'.
+    /// What to do. Defaults to 'replace'.
     #[serde(default)]
     edit_mode: EditMode,
 }

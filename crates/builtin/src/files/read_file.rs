@@ -20,10 +20,9 @@ use crate::shared::brief;
 use crate::shared::picture::{self, PictureFormat};
 use crate::shared::text_file::CHUNK;
 
-/// Read the contents of a file from local storage. Text is returned unchanged, at most 2,000 lines or 100 KB at a time; when
-/// there is more, the note at the end names the offset to continue with. Pictures (PNG, JPEG, GIF, WebP) are shown, PDF
-/// documents are returned as text by pages, Jupyter notebooks as cells, and a directory as a short list of its names.
-/// Not for archives or other binary files; to search many files use grep_search.
+/// Read the contents of a file from local storage. At most 2,000 lines or 100 KB at a time; a note at the end names the offset to
+/// continue with. Pictures are shown, PDF documents and Jupyter notebooks become text, and a directory is listed. Not for other binary
+/// files; to search many files use grep_search.
 #[derive(Debug, ToolMeta)]
 #[tool(
     section = Files,
@@ -52,24 +51,29 @@ pub(crate) struct Params {
     #[schemars(extend("x-aliases" = ["file_path", "filename", "file"]))]
     path: PathBuf,
     /// File encoding, such as 'ISO-8859-1' or 'Shift_JIS'. Defaults to 'UTF-8'; UTF-16 is recognised by its byte order mark.
+    #[schemars(extend("x-rare" = true))]
     encoding: Option<String>,
-    /// The first line to return, or the first cell of a notebook, counted from 1. Defaults to 1.
+    /// The first line, or cell of a notebook, from 1.
     offset: Option<usize>,
-    /// How many lines to return at most, or cells of a notebook. Defaults to 2000 lines.
+    /// How many lines or cells at most.
     limit: Option<NonZeroUsize>,
     /// The first character to return of the first line, counted from 1; only for lines that are longer than a page.
+    #[schemars(extend("x-rare" = true))]
     column: Option<usize>,
     /// Whether each line is shown after its number and a tab, which are not part of the file. Defaults to false.
     #[serde(default)]
+    #[schemars(extend("x-rare" = true))]
     line_numbers: bool,
     /// The pages of a PDF document to return, such as '3' or '1-5'; at most 20. Defaults to the first 10.
+    #[schemars(extend("x-rare" = true))]
     pages: Option<String>,
     /// Whether a notebook is shown as the text of its file instead of its cells. Defaults to false.
     #[serde(default)]
+    #[schemars(extend("x-rare" = true))]
     raw: bool,
     /// Whether to show a part again that was shown before and has not changed. Defaults to false.
     #[serde(default)]
-    #[schemars(extend("x-aliases" = ["force"]))]
+    #[schemars(extend("x-rare" = true, "x-aliases" = ["force"]))]
     again: bool,
 }
 

@@ -13,8 +13,8 @@ use crate::shared::untrusted::wrap;
 const MAX_BYTES: usize = 8 << 20;
 const TAINTED: &str = "from memory, and parts of it were written after untrusted content was read";
 
-/// Read a memory file, or some of its lines, as memory_search cites them. Only for MEMORY.md, memory/ and what the user added to memory;
-/// use read_file for other files. A file that is not there is an empty text.
+/// Read a memory file, or some of its lines, as memory_search cites them. Not for other files: use read_file. A file that is not there is
+/// an empty text.
 #[derive(Debug, ToolMeta)]
 #[tool(
     label = "Read memory",
@@ -37,7 +37,7 @@ pub(crate) struct Params {
     /// The file, relative to the workspace, such as 'memory/2026-03-12.md'.
     #[schemars(extend("x-aliases" = ["file", "file_path"]))]
     path: String,
-    /// The first line, counted from 1. Defaults to 1.
+    /// The first line, from 1.
     from: Option<usize>,
     /// How many lines. Defaults to all.
     lines: Option<usize>,

@@ -63,6 +63,7 @@ pub(crate) struct Params {
     attachments: Vec<String>,
     /// Labels of buttons beneath the message.
     #[serde(default)]
+    #[schemars(extend("x-rare" = true))]
     buttons: Vec<String>,
     /// The answers of a poll: 2 to 10.
     #[schemars(extend("x-aliases" = ["poll_option", "poll_options", "answers"]))]
@@ -72,23 +73,27 @@ pub(crate) struct Params {
     #[schemars(extend("x-aliases" = ["reply_to", "reply_to_id", "id"]))]
     message_id: Option<String>,
     /// The thread to write to or read.
-    #[schemars(extend("x-aliases" = ["thread", "topic_id", "thread_ts"]))]
+    #[schemars(extend("x-rare" = true, "x-aliases" = ["thread", "topic_id", "thread_ts"]))]
     thread_id: Option<String>,
     /// The emoji of a reaction.
-    #[schemars(extend("x-aliases" = ["reaction"]))]
+    #[schemars(extend("x-rare" = true, "x-aliases" = ["reaction"]))]
     emoji: Option<String>,
     /// Take the reaction away.
     #[serde(default)]
+    #[schemars(extend("x-rare" = true))]
     remove: bool,
     /// How many messages to read, at most 100. Defaults to 20.
     limit: Option<usize>,
     /// Read messages before this id.
+    #[schemars(extend("x-rare" = true))]
     before: Option<String>,
     /// Do not alert the recipient.
     #[serde(default)]
+    #[schemars(extend("x-rare" = true))]
     silent: bool,
     /// Show what would be sent, and send nothing.
     #[serde(default)]
+    #[schemars(extend("x-rare" = true))]
     dry_run: bool,
 }
 

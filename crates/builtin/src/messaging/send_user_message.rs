@@ -16,7 +16,7 @@ const IMAGES: &[&str] = &["png", "jpg", "jpeg", "gif", "webp", "bmp", "svg"];
 const FORMS: &[Form] = &[Form::new(Dialect::Claw, "SendUserMessage").required(&["status"])];
 
 /// Show a message to the user at once, while you continue to work: an interim result, a warning, or a question that can wait for its
-/// answer. Files of the workspace can be attached. Not for your final answer, and not for each step.
+/// answer. Not for your final answer, and not for each step.
 #[derive(Debug, ToolMeta)]
 #[tool(
     name = "send_user_message",
@@ -37,13 +37,14 @@ pub(crate) struct Params {
     /// The text, at most 20,000 characters.
     #[schemars(extend("x-verbatim" = true))]
     message: String,
-    /// 'info', 'warning', or 'question' if the user should answer. Defaults to 'info'.
+    /// 'question' if the user should answer. Defaults to 'info'.
     #[serde(default)]
     level: Level,
     /// 'normal', or 'proactive' if the user did not ask for it. Defaults to 'normal'.
     #[serde(default)]
+    #[schemars(extend("x-rare" = true))]
     status: MessageStatus,
-    /// Paths of files that belong to the message: at most 20, each at most 50 MB.
+    /// Paths of files that belong to it: at most 20, each at most 50 MB.
     #[serde(default)]
     attachments: Vec<String>,
 }

@@ -11,8 +11,8 @@ use crate::shared::brief;
 /// How many files of a skill are named.
 const FILES: usize = 50;
 
-/// Load the instructions of a skill, or a file of its folder. The system prompt lists the skills by name with what they are for:
-/// when one fits the task, load it before you begin, and follow it. Not for skills that are not listed.
+/// Load the instructions of a skill, or a file of its folder. When a skill that the system prompt lists fits the task, load it before you
+/// begin, and follow it.
 #[derive(Debug, ToolMeta)]
 #[tool(
     name = "skill",
@@ -35,10 +35,10 @@ pub(crate) struct Params {
     /// The name of the skill.
     #[schemars(extend("x-aliases" = ["name", "command"]))]
     skill: String,
-    /// Arguments for the skill, where its instructions take some.
+    /// Arguments, where its instructions take some.
     #[schemars(extend("x-aliases" = ["arguments"]))]
     args: Option<String>,
-    /// A file of the skill's folder to read instead of its instructions, such as 'references/forms.md'.
+    /// A file of its folder to read instead, such as 'references/forms.md'.
     file: Option<String>,
 }
 

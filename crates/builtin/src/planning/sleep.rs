@@ -12,8 +12,8 @@ const FORMS: &[Form] = &[Form::new(Dialect::Claw, "Sleep").parameters(&[FormPara
     .unit(Unit::Milliseconds)
     .description("How long to wait at most, in milliseconds.")])];
 
-/// Wait for something that takes time, at most 5 minutes. It ends early when a message arrives, or when a background job or a
-/// sub-agent of this session ends. Use it instead of a shell's sleep, which blocks; not for a job that 'process' with action=poll can wait for.
+/// Wait for something that takes time, at most 5 minutes. It ends early when a message arrives, or when a background job or a sub-agent
+/// ends. Use it instead of a shell's sleep; for a job, 'process' with action=poll waits.
 #[derive(Debug, ToolMeta)]
 #[tool(
     name = "sleep",
@@ -31,7 +31,7 @@ pub(crate) struct Sleep;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Params {
-    /// How long to wait at most, in seconds: 0 to 300.
+    /// How many seconds at most: 0 to 300.
     #[schemars(extend("minimum" = 0, "maximum" = 300))]
     duration: f64,
 }

@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 const FORMS: &[Form] = &[Form::new(Dialect::Claw, "StructuredOutput")];
 
-/// Give the result of the whole task to the program that asked for it; this ends the turn. Offered only where that program gave a JSON
-/// Schema (`haft run --schema`), and its parameters are that schema.
+/// Give the result of the whole task to the program that asked for it; this ends the turn. Its parameters are
+/// the JSON Schema that the program gave (`haft run --schema`).
 #[derive(Debug, ToolMeta)]
 #[tool(
     name = "structured_output",

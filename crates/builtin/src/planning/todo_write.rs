@@ -15,9 +15,8 @@ const MAX_ID_CHARS: usize = 100;
 const CHECKED_FROM: usize = 3;
 const FORMS: &[Form] = &[Form::new(Dialect::Claw, "TodoWrite")];
 
-/// Replace the to-do list of this conversation, which the user sees at once. Use it to plan work of three or more steps, and call it
-/// again as soon as a step begins or ends; not for a single step. Give the whole list each time. Several items may be in progress. When
-/// all are completed, the list is put away.
+/// Replace the to-do list of this conversation, which the user sees at once. Use it for work of three or more steps, and again as soon as
+/// a step begins or ends. Give the whole list each time. When all are completed, the list is put away.
 #[derive(Debug, ToolMeta)]
 #[tool(
     name = "todo_write",
@@ -41,15 +40,15 @@ pub(crate) struct Params {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 struct TodoParams {
-    /// What is to be done, as an imperative: 'Run the tests'.
+    /// An imperative: 'Run the tests'.
     #[schemars(extend("x-verbatim" = true))]
     content: String,
-    /// 'pending', 'in_progress' or 'completed'.
     status: Status,
-    /// What is shown while it is done: 'Running the tests'. Defaults to the content.
+    /// What is shown meanwhile: 'Running the tests'.
     #[schemars(extend("x-verbatim" = true, "x-aliases" = ["activeForm"]))]
     active_form: Option<String>,
     /// A name of the item, unique in the list.
+    #[schemars(extend("x-rare" = true))]
     id: Option<String>,
 }
 

@@ -6,8 +6,8 @@ use serde::Deserialize;
 const DEFAULT_RESULTS: usize = 5;
 const FORMS: &[Form] = &[Form::new(Dialect::Claw, "ToolSearch")];
 
-/// Find tools by words or by name, also those that are not shown to you. Found tools can be called from the next answer on. Write
-/// words to search names and descriptions ('+word' must occur), or 'select:name,other_name' for tools by name.
+/// Find tools by words or by name, also those that are not shown to you, and all parameters of a tool: most tools take more than you are
+/// shown. Found tools can be called from the next answer on.
 #[derive(Debug, ToolMeta)]
 #[tool(
     name = "tool_search",
@@ -31,7 +31,7 @@ pub(crate) struct Params {
     query: String,
     /// How many tools to show at most.
     #[serde(default = "default_results")]
-    #[schemars(range(min = 1, max = 20))]
+    #[schemars(range(min = 1, max = 20), extend("x-rare" = true))]
     max_results: usize,
 }
 

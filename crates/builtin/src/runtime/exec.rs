@@ -12,12 +12,11 @@ pub(crate) use self::shells::NamedShell;
 use self::shells::NamedShells;
 use crate::command::run::CommandRun;
 
-/// Run a shell command, such as 'cargo test' or 'ls | wc -l', in the workspace. It runs in a sandbox, where it can change files
-/// of the workspace; the user is asked when it connects to a host that is not allowed yet. Returns its standard output and standard error in one
-/// text, and its exit code; of more than 30 KB the beginning and the end, with all of it in a file. A command that takes
-/// longer than 10 seconds continues in the background: follow it with process. Each command starts a new shell: variables do
-/// not persist, and the directory persists only with 'shell'. 'dry_run' shows what the command would change and changes
-/// nothing; 'commit' applies that. Not for reading, searching or changing files: use the tools for that.
+/// Run a shell command, such as 'cargo test' or 'ls | wc -l', in the workspace. It runs in a sandbox, where it can change files of the
+/// workspace; the user is asked when it connects to a new host. Returns output and errors in one text, and the exit code; of more than 30
+/// KB the beginning and the end, with all of it in a file. After 10 seconds it continues in the background: follow it with process. Each
+/// command starts a new shell: variables do not persist, and the directory only with 'shell'. Not for reading, searching or changing
+/// files: use the tools for that.
 #[derive(Debug, ToolMeta)]
 #[tool(
     name = "exec",

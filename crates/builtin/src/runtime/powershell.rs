@@ -11,9 +11,8 @@ use serde::Deserialize;
 use crate::command::limits::RequestedLimits;
 use crate::command::run::{self, CommandRun};
 
-/// Run a PowerShell command in the workspace, such as 'Get-ChildItem -Recurse'. It needs pwsh or Windows PowerShell on this
-/// machine. The command is not analysed before it runs, so outside the sandbox it needs approval. Returns its output and its
-/// exit code; of more than 30 KB the beginning and the end, with all of it in a file. A command that takes longer than 10 seconds continues in the
+/// Run a PowerShell command in the workspace, such as 'Get-ChildItem -Recurse'. Outside the sandbox it needs approval. Returns its output
+/// and its exit code; of more than 30 KB the beginning and the end, with all of it in a file. After 10 seconds it continues in the
 /// background: follow it with process. Nothing persists between commands. Use exec for any other shell.
 #[derive(Debug, ToolMeta)]
 #[tool(
@@ -40,26 +39,31 @@ const FORMS: &[Form] = &[Form::new(Dialect::Claw, "PowerShell").shown(&["command
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Params {
-    /// The PowerShell command to run; it may have several lines.
+    /// The PowerShell command; it may have several lines.
     #[schemars(extend("x-verbatim" = true, "x-aliases" = ["cmd", "script"]))]
     command: String,
-    /// Purpose of the command in a few words; shown to the user.
+    /// Its purpose in a few words; shown to the user.
     description: Option<String>,
     /// The directory to run it in. Defaults to the workspace.
     #[schemars(extend("x-aliases" = ["cwd", "directory", "working_directory"]))]
     workdir: Option<PathBuf>,
     /// After how many milliseconds it continues in the background, 10 to 120000. Defaults to 10000.
+    #[schemars(extend("x-rare" = true))]
     yield_ms: Option<u64>,
-    /// Put it into the background at once, with its input left open. Defaults to false.
+    /// Run it in the background at once, with its input open.
     #[schemars(extend("x-aliases" = ["run_in_background"]))]
     background: Option<bool>,
     /// Timeout in seconds. Defaults to 1800, or to none with 'background' or 'yield_ms'.
+    #[schemars(extend("x-rare" = true))]
     timeout: Option<f64>,
     /// Memory limit below the configured one, in megabytes; at least 16.
+    #[schemars(extend("x-rare" = true))]
     memory_mb: Option<u64>,
     /// CPU time limit for each process below the configured one, in seconds.
+    #[schemars(extend("x-rare" = true))]
     cpu_seconds: Option<u64>,
     /// Limit on processes and threads below the configured one; at least 8.
+    #[schemars(extend("x-rare" = true))]
     processes: Option<u64>,
 }
 

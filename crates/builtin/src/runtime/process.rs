@@ -18,10 +18,9 @@ use crate::shared::brief;
 /// How many jobs a message lists.
 const NAMED: usize = 20;
 
-/// Follow and control commands that exec runs in the background. 'list' shows the jobs of this session; 'poll' returns new
-/// output of a job, and can wait for it; 'log' pages through its output by lines; 'write', 'submit', 'paste' and 'send-keys'
-/// give it input; 'kill' ends it with all processes that it started; 'clear' forgets a job that has ended, 'remove' ends and
-/// forgets one. Not for processes that exec did not start.
+/// Follow and control commands that exec runs in the background. 'list' shows the jobs of this session; 'poll' returns new output, and
+/// can wait for it; 'log' pages through its lines; 'write', 'submit' (with enter), 'paste' and 'send-keys' give it input; 'kill' ends it
+/// with all that it started; 'clear' forgets one that has ended, 'remove' ends and forgets it.
 #[derive(Debug, ToolMeta)]
 #[tool(
     label = "Processes",

@@ -17,9 +17,8 @@ use self::interpreter::Interpreter;
 use self::interpreters::{InterpreterKey, InterpreterPool};
 use self::params::Params;
 
-/// Run code in an interpreter that keeps its state: Python, JavaScript (Node.js) or Bash. Variables, functions and imports stay
-/// for the next calls of this session, until 'reset'. Returns what the code printed and, after '=>', the value of its last
-/// expression. It runs in the same sandbox as exec: it can change files of the workspace, and has no network. Input is empty.
+/// Run code in an interpreter that keeps its state: Python, JavaScript (Node.js) or Bash. Returns what the code printed and, after '=>',
+/// the value of its last expression. It runs in the sandbox of exec, without network, and its input is empty.
 #[derive(Debug, ToolMeta)]
 #[tool(
     label = "Interpreter",

@@ -12,10 +12,8 @@ use crate::shared::sub_agents;
 /// The longest that a call waits; less than the time of the call, so that the sub-agent ends first and says so.
 const MAX_SECONDS: u64 = 3590;
 
-/// Let a sub-agent do a task, and get its answer. It works in a conversation of its own with at most your rights, and knows only
-/// what 'prompt' says. Use it for work of many steps whose details you do not need, such as searching a large project; several calls in
-/// one answer run at the same time. Not for one or two calls that you can make yourself. With 'run_in_background' the call returns at
-/// once, and the answer comes to you as a message when it is there: do not poll for it.
+/// Let a sub-agent do a task, and get its answer. It works in a conversation of its own with at most your rights. Use it for work of many
+/// steps whose details you do not need, such as searching a large project; several calls in one answer run at the same time. With 'run_in_background' its answer comes to you as a message: do not poll for it.
 #[derive(Debug, ToolMeta)]
 #[tool(
     label = "Sub-agent",
@@ -37,23 +35,25 @@ pub(crate) const FORMS: &[Form] = &[Form::new(Dialect::Claw, "Agent")
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Params {
-    /// The task, with everything that the sub-agent must know: it sees nothing of this conversation.
+    /// The task, with everything that it must know: it sees nothing of this conversation.
     #[schemars(extend("x-aliases" = ["task"], "x-verbatim" = true))]
     prompt: String,
     /// The task in three to five words, as its label.
     description: Option<String>,
-    /// The type: general-purpose (the default), explore, plan, verification or one of the user's. agents_list describes them.
+    /// general-purpose (the default), explore, plan, verification or one of the user's: agents_list describes them.
     #[schemars(extend("x-aliases" = ["agent_type", "type"]))]
     subagent_type: Option<String>,
     /// A label in place of the description.
+    #[schemars(extend("x-rare" = true))]
     name: Option<String>,
     /// Another model than yours, as provider/model.
+    #[schemars(extend("x-rare" = true))]
     model: Option<String>,
-    /// Return at once; the answer comes as a message. Defaults to false.
+    /// Return at once.
     #[schemars(extend("x-aliases" = ["background"]))]
     run_in_background: Option<bool>,
     /// How many seconds it may take. Defaults to what the user configured.
-    #[schemars(extend("x-aliases" = ["timeout"]))]
+    #[schemars(extend("x-rare" = true, "x-aliases" = ["timeout"]))]
     timeout_seconds: Option<u64>,
 }
 

@@ -9,8 +9,8 @@ use serde_json::json;
 use super::sessions_list::{row, seconds_since};
 use crate::shared::sub_agents::moment;
 
-/// Show the state of this conversation, or of another one that you may see. Model, access, tokens, cost, sub-agents, time. With 'model'
-/// it also changes the model of that conversation; do so only if the user wants it.
+/// Show the state of this conversation, or of another one that you may see. Model, access, tokens, cost, sub-agents, time. 'model'
+/// changes its model; do so only if the user wants it.
 #[derive(Debug, ToolMeta)]
 #[tool(
     label = "Session status",
@@ -30,10 +30,10 @@ pub(crate) const FORMS: &[Form] =
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Params {
-    /// The session, by its id, or the label of a sub-agent. Defaults to this conversation.
+    /// The session by id, or the label of a sub-agent. Defaults to this one.
     #[schemars(extend("x-aliases" = ["session_key", "session_id"]))]
     session: Option<String>,
-    /// Another model for it, as provider/model, or 'default' for the configured one. It answers from its next turn on.
+    /// Another model for it from its next turn on, as provider/model, or 'default'.
     model: Option<String>,
 }
 

@@ -12,7 +12,7 @@ const DEFAULT_LIMIT: usize = 50;
 const MAX_LIMIT: usize = 1000;
 
 /// Read the newest messages of a conversation that you may see, such as one of your sub-agents. Long texts are cut at 4,000 characters
-/// and all of it at 80 KiB, the oldest first; secrets are redacted. Use sessions_list to find conversations.
+/// and all of it at 80 KiB, the oldest first. sessions_list finds conversations.
 #[derive(Debug, ToolMeta)]
 #[tool(
     label = "Read a session",
@@ -32,12 +32,13 @@ pub(crate) const FORMS: &[Form] = &[Form::new(Dialect::OpenClaw, "sessions_histo
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Params {
-    /// The session: its id or the beginning of it, the label of a sub-agent, 'main' for the conversation with the user, or 'current'.
+    /// The session by id, the label of a sub-agent, 'main' for the conversation with the user, or 'current'.
     #[schemars(extend("x-aliases" = ["session_key", "session_id", "id"]))]
     session: String,
     /// How many messages, at most 1000. Defaults to 50.
     limit: Option<usize>,
     /// Also calls of tools and their results. Defaults to false.
+    #[schemars(extend("x-rare" = true))]
     include_tools: Option<bool>,
 }
 

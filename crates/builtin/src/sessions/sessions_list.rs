@@ -15,8 +15,8 @@ const DEFAULT_LIMIT: usize = 50;
 const MAX_MESSAGES: usize = 20;
 const TITLE_CHARACTERS: usize = 60;
 
-/// List conversations that you may see. They are this one and those of its sub-agents, or more if the user configured it. The one with the
-/// newest message comes first. Use sessions_history to read one.
+/// List conversations that you may see. They are this one and those of its sub-agents, unless the user configured more; the newest
+/// message comes first. sessions_history reads one.
 #[derive(Debug, ToolMeta)]
 #[tool(
     label = "List sessions",
@@ -37,12 +37,15 @@ pub(crate) const FORMS: &[Form] = &[Form::new(Dialect::OpenClaw, "sessions_list"
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Params {
     /// Only these kinds: 'main', 'subagent'. Defaults to all.
+    #[schemars(extend("x-rare" = true))]
     kinds: Option<Vec<String>>,
     /// How many, at most 200. Defaults to 50.
     limit: Option<usize>,
     /// Only those with a message in the last so many minutes.
+    #[schemars(extend("x-rare" = true))]
     active_minutes: Option<u64>,
     /// How many of the newest messages of each, at most 20. Defaults to 0.
+    #[schemars(extend("x-rare" = true))]
     message_limit: Option<usize>,
 }
 

@@ -12,8 +12,8 @@ const DEFAULT_SECONDS: u64 = 30;
 const MAX_SECONDS: u64 = 300;
 const MESSAGE_CHARACTERS: usize = 16_000;
 
-/// Send a message to another conversation of this user. A running sub-agent reads it with its next results, another one when the user
-/// resumes it. Waits for the answer of a running sub-agent. Not for the user: answer them instead.
+/// Send a message to another conversation of this user. A running sub-agent reads it with its next results, and its answer is waited for.
+/// Not for the user: answer them instead.
 #[derive(Debug, ToolMeta)]
 #[tool(
     label = "Send to a session",
@@ -35,12 +35,12 @@ pub(crate) struct Params {
     /// The message.
     #[schemars(extend("x-verbatim" = true))]
     message: String,
-    /// The session, by its id; or 'main' for the conversation with the user. Either this or 'label'.
+    /// The session by id, or 'main' for the conversation with the user.
     #[schemars(extend("x-aliases" = ["session_key", "session_id"]))]
     session: Option<String>,
-    /// The label of a sub-agent that you started. Either this or 'session'.
+    /// The label of a sub-agent that you started.
     label: Option<String>,
-    /// How many seconds to wait for an answer, at most 300; 0 to send only. Defaults to 30.
+    /// How long to wait for an answer, at most 300; 0 to send only. Defaults to 30.
     timeout_seconds: Option<u64>,
 }
 

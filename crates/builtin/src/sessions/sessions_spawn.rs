@@ -20,9 +20,8 @@ use crate::shared::sub_agents;
 /// How many tools of a sub-agent the answer names.
 const LISTED_TOOLS: usize = 60;
 
-/// Start a sub-agent in the background. The call returns at once; its answer comes to you as a message when it is there, so do not
-/// poll for it. It works in a conversation of its own with at most your rights, and knows only what 'task' says. 'subagents' lists,
-/// steers and ends those that run. Use 'agent' instead if you need the answer before you continue.
+/// Start a sub-agent in the background. Its answer comes to you as a message: do not poll for it. It works in a conversation of its own
+/// with at most your rights. 'subagents' lists, steers and ends those that run. If you need the answer before you continue, use 'agent'.
 #[derive(Debug, ToolMeta)]
 #[tool(
     label = "Start a sub-agent",
@@ -69,7 +68,7 @@ enum Sandbox {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Params {
-    /// The task, with everything that the sub-agent must know: it sees nothing of this conversation.
+    /// The task, with everything that it must know: it sees nothing of this conversation.
     #[schemars(extend("x-aliases" = ["prompt"], "x-verbatim" = true))]
     task: String,
     /// A label to find it by. Defaults to the beginning of the task.
@@ -80,31 +79,40 @@ pub(crate) struct Params {
     #[schemars(extend("x-aliases" = ["subagent_type"]))]
     agent_type: Option<String>,
     /// Another model than yours, as provider/model.
+    #[schemars(extend("x-rare" = true))]
     model: Option<String>,
     /// How much its model thinks: 'off', 'minimal', 'low', 'medium', 'high' or 'xhigh'. Defaults to what its provider does.
+    #[schemars(extend("x-rare" = true))]
     thinking: Option<String>,
     /// What runs it. Only 'subagent', the default.
+    #[schemars(extend("x-rare" = true))]
     runtime: Option<String>,
     /// The folder of the workspace that its commands start in. Defaults to the workspace.
-    #[schemars(extend("x-aliases" = ["workdir"]))]
+    #[schemars(extend("x-rare" = true, "x-aliases" = ["workdir"]))]
     cwd: Option<PathBuf>,
     /// How many seconds it may take; 0 for as long as the user configured. Defaults to 0.
-    #[schemars(extend("x-aliases" = ["timeout_seconds"]))]
+    #[schemars(extend("x-rare" = true, "x-aliases" = ["timeout_seconds"]))]
     run_timeout_seconds: Option<u64>,
     /// Keep it open after its answer: a message with sessions_send or subagents (action=steer) continues it. Defaults to false.
     #[serde(default)]
+    #[schemars(extend("x-rare" = true))]
     thread: bool,
     /// 'run' answers once; 'session' stays open and needs thread=true. Defaults to 'session' with thread=true, else to 'run'.
+    #[schemars(extend("x-rare" = true))]
     mode: Option<SpawnMode>,
     /// 'keep' (the default) keeps its conversation; 'delete' removes it when it is done, unless it stays open.
     #[serde(default)]
+    #[schemars(extend("x-rare" = true))]
     cleanup: Cleanup,
     /// 'require' runs its commands in the sandbox or not at all. Defaults to 'inherit': as yours.
     #[serde(default)]
+    #[schemars(extend("x-rare" = true))]
     sandbox: Sandbox,
     /// Files that it can read, at most 50, each of 1 MiB, and 5 MiB together. Files of the workspace it can read anyway.
+    #[schemars(extend("x-rare" = true))]
     attachments: Option<Vec<Attachment>>,
     /// What the task calls the folder of its attachments; a hint only.
+    #[schemars(extend("x-rare" = true))]
     attach_as: Option<AttachAs>,
 }
 

@@ -16,9 +16,9 @@ const DEFAULT_RECENT_MINUTES: u64 = 30;
 const DEFAULT_WAIT_SECONDS: u64 = 60;
 const MAX_WAIT_SECONDS: u64 = 600;
 
-/// Manage the sub-agents that you started. 'list' shows those that run and those that ended lately; 'result' returns the whole answer
-/// of one; 'wait' waits for its answer; 'steer' sends a message to one that runs, which it reads with its next results; 'kill' ends one
-/// with all that it started ('all' for every one). Answers of sub-agents in the background come to you by themselves.
+/// Manage the sub-agents that you started. 'list' shows those that run and those that ended lately; 'result' returns the whole answer of
+/// one; 'wait' waits for it; 'steer' sends a message to one that runs; 'kill' ends one with all that it started. Answers come to you by
+/// themselves.
 #[derive(Debug, ToolMeta)]
 #[tool(
     label = "Sub-agents",
@@ -51,13 +51,14 @@ pub(crate) struct Params {
     /// The action. Defaults to 'list'.
     #[serde(default)]
     action: AgentAction,
-    /// The sub-agent, for all but 'list': its id or label, or the beginning of one, its number, 'last', or for 'kill' 'all'.
+    /// The sub-agent, for all but 'list': id, label, number, 'last', or for 'kill' 'all'.
     #[schemars(extend("x-aliases" = ["id", "label"]))]
     target: Option<String>,
     /// For 'steer': the message, at most 4,000 characters.
     #[schemars(extend("x-verbatim" = true))]
     message: Option<String>,
     /// For 'list': how many minutes back those that ended are shown, from 1 to 1440. Defaults to 30.
+    #[schemars(extend("x-rare" = true))]
     recent_minutes: Option<u64>,
     /// For 'wait': how many seconds, at most 600. Defaults to 60.
     timeout_seconds: Option<u64>,

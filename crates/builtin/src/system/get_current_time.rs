@@ -12,7 +12,7 @@ use crate::shared::brief;
 
 const UNKNOWN_ZONE: &str = "the machine's time zone is not known, so UTC was used; set TZ, such as TZ=Europe/Berlin, or name a 'timezone'";
 
-/// Get the current date and time. Use it whenever an answer depends on now: you have no clock of your own.
+/// Get the current date and time. Use it whenever an answer depends on now.
 #[derive(Debug, ToolMeta)]
 #[tool(
     name = "get_current_time",
@@ -33,7 +33,7 @@ pub(crate) struct Params {
     timezone: Option<String>,
     /// Output format: 'iso8601' or 'human_readable'. Defaults to 'iso8601'.
     #[serde(default)]
-    #[schemars(extend("x-reserved-name" = true))]
+    #[schemars(extend("x-rare" = true, "x-reserved-name" = true))]
     format: TimeFormat,
 }
 

@@ -3,7 +3,7 @@ use haft_macros::ToolMeta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Get information about this machine: operating system, memory and uptime. Returns JSON; unknown values are left out. Not for running programs or listing processes.
+/// Get information about this machine: operating system, memory and uptime. Returns JSON; unknown values are left out.
 #[derive(Debug, ToolMeta)]
 #[tool(
     name = "system_info",
@@ -20,7 +20,7 @@ pub(crate) struct SystemInfoTool;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Params {
-    /// The part to return: 'all', 'os', 'memory' or 'uptime'. Defaults to 'all'.
+    /// The part to return. Defaults to 'all'.
     #[serde(default)]
     section: SystemPart,
 }

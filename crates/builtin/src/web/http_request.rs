@@ -51,8 +51,10 @@ pub(crate) struct Params {
     /// Request body as a JSON object (optional), in place of body.
     json: Option<Map<String, Value>>,
     /// A file whose content is the request body (optional), in place of body.
+    #[schemars(extend("x-rare" = true))]
     body_file: Option<PathBuf>,
     /// A file to save the response body in (optional); it replaces the file.
+    #[schemars(extend("x-rare" = true))]
     save_to: Option<PathBuf>,
 }
 

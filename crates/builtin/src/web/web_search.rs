@@ -53,10 +53,13 @@ pub(crate) struct Params {
     /// No results from these domains and their subdomains.
     blocked_domains: Option<Vec<String>>,
     /// The country to search in, by two letters such as 'US' or 'DE', or 'ALL'.
+    #[schemars(extend("x-rare" = true))]
     country: Option<String>,
     /// The language of results, by two letters such as 'en'.
+    #[schemars(extend("x-rare" = true))]
     search_lang: Option<String>,
     /// The language of the interface, such as 'en-US'.
+    #[schemars(extend("x-rare" = true))]
     ui_lang: Option<String>,
     /// How new results must be: 'pd' (a day), 'pw' (a week), 'pm' (a month), 'py' (a year), or 'YYYY-MM-DDtoYYYY-MM-DD'.
     freshness: Option<String>,

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{Dialect, Form, FormParameter, Unit};
-use crate::{Meta, ToolDefinition};
+use crate::{Meta, ParameterHints, ToolDefinition};
 
 /// What a model is shown of a tool.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -36,6 +36,17 @@ impl ToolDefinition {
             Some(form) => self.in_form(form),
             None => DialectTool { name: &self.name, description: &self.description, parameters: self.shown_parameters(None) },
         }
+    }
+
+    /// The tool as every request offers it to a model of this dialect: [`Self::in_dialect`] without what costs tokens and is seldom
+    /// used. A call may use all of it, and `tool_search` describes all of it.
+    pub fn offered_in(&self, dialect: Dialect) -> DialectTool<'_> {
+        let (form, mut shown) = (self.form(dialect), self.in_dialect(dialect));
+        let is_named = |name: &str| form.is_some_and(|form| form.shown.is_some() || form.of(name).is_some());
+        let parameters = shown.parameters.to_mut();
+        leave_out_rare(parameters, &self.parameter_hints, &is_named);
+        shorten(parameters);
+        shown
     }
 
     /// The tool in one of its forms.
@@ -100,6 +111,36 @@ fn distinct<'a>(name: &'a str, aliases: impl Iterator<Item = &'a str>, forms: &'
         }
     }
     names
+}
+
+/// Leaves out the parameters that calls seldom have, but for those that a dialect names.
+fn leave_out_rare(schema: &mut Value, hints: &ParameterHints, is_named: &dyn Fn(&str) -> bool) {
+    let Some(Value::Object(properties)) = schema.get_mut("properties") else { return };
+    properties.retain(|name, _| is_named(name) || !hints.rare.contains(name));
+    for (name, of_items) in &hints.items {
+        if let Some(items) = properties.get_mut(name).and_then(|property| property.get_mut("items")) {
+            leave_out_rare(items, of_items, &|_| false);
+        }
+    }
+}
+
+/// Leaves out what goes without saying: that nothing is the default, or what the description says, and that a count is not negative.
+fn shorten(schema: &mut Value) {
+    let Value::Object(map) = schema else { return };
+    let says_default = map.get("description").and_then(Value::as_str).is_some_and(|text| text.contains("Defaults to"));
+    let is_nothing = |value: &Value| *value == false || *value == "" || value.as_array().is_some_and(Vec::is_empty);
+    map.retain(|key, value| match key.as_str() {
+        "default" => !says_default && !is_nothing(value),
+        "minimum" => *value != 0,
+        _ => true,
+    });
+    for (key, child) in map.iter_mut() {
+        match (key.as_str(), child) {
+            ("properties", Value::Object(properties)) => properties.values_mut().for_each(shorten),
+            ("items", child) => shorten(child),
+            _ => {}
+        }
+    }
 }
 
 /// A schema with the names and units of a form.
@@ -250,6 +291,31 @@ mod tests {
         assert_eq!(names(&definition.accepted_in(&OWN[0])), ("path timeout_ms line host".into(), "path host".into()));
         let faulty = Form::new(Dialect::Claw, "bash").shown(&["colour"]).required(&["path"]).faults(&definition.parameters);
         assert_eq!(faulty.iter().map(ToString::to_string).collect::<Vec<_>>(), ["forms.bash: the tool has no parameter 'colour'"]);
+    }
+
+    #[test]
+    fn requests_leave_out_what_is_rare_and_what_goes_without_saying() {
+        const RENAMED: &[Form] = &[Form::new(Dialect::Claw, "bash").parameters(&[FormParameter::new("limit_ms", "limit")])];
+        let flag = |value| json!({"type": "boolean", "default": value});
+        let step = |minimum| json!({"type": "integer", "minimum": minimum});
+        let properties = json!({
+            "on": flag(true), "off": flag(false), "from": step(1), "count": step(0), "limit": step(0), "other": step(0),
+            "steps": {"type": "array", "default": [], "items": {"type": "object", "properties": {"done": flag(false), "id": flag(false)}}},
+            "word": {"type": "string", "default": ""}, "mode": {"type": "string", "default": "a", "description": "Defaults to 'a'."}
+        });
+        let mut definition = ToolDefinition::new("exec", "Run.", json!({"type": "object", "properties": properties}));
+        definition.forms = Cow::Borrowed(RENAMED);
+        definition.parameter_hints.rare = vec!["limit".into(), "other".into()];
+        definition.parameter_hints.items = vec![("steps".into(), ParameterHints { rare: vec!["id".into()], ..ParameterHints::default() })];
+        let mut expected = json!({
+            "on": flag(true), "off": {"type": "boolean"}, "from": step(1), "count": {"type": "integer"},
+            "steps": {"type": "array", "items": {"type": "object", "properties": {"done": {"type": "boolean"}}}},
+            "word": {"type": "string"}, "mode": {"type": "string", "description": "Defaults to 'a'."}
+        });
+        assert_eq!(definition.offered_in(Dialect::Haft).parameters["properties"], expected);
+        assert_eq!(definition.in_dialect(Dialect::Haft).parameters["properties"], properties, "all of it is described elsewhere");
+        expected["limit_ms"] = json!({"type": "integer"});
+        assert_eq!(definition.offered_in(Dialect::Claw).parameters["properties"], expected, "what a dialect names it shows");
     }
 
     #[test]

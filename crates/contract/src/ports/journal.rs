@@ -20,6 +20,8 @@ pub trait Journal: Send + Sync {
     }
     /// Makes the changes of the call final: a failure of the call does not revert them. Undo still can.
     fn finalize(&self) {}
+    /// Notes that the call brings untrusted content in that its plan does not show.
+    fn mark_untrusted(&self) {}
     /// Removes the pre-image of this path and this [`after`](PreImage::after): the change did not happen.
     fn withdraw<'a>(&'a self, path: &'a Path, after: Option<&'a str>) -> BoxFuture<'a, Result<(), ToolError>>;
     /// Opens a spill. Secrets are redacted on the way.

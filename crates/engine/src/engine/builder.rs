@@ -8,6 +8,7 @@ use super::{Engine, EngineParts};
 use crate::CallLimits;
 use crate::events::EventSink;
 use crate::hooks::{Hook, Hooks};
+use crate::journal::JournalStores;
 
 /// Makes an [`Engine`].
 pub struct EngineBuilder {
@@ -38,6 +39,7 @@ impl EngineBuilder {
     }
     /// The limits of each call.
     pub fn limits(mut self, limits: CallLimits) -> Self {
+        self.parts.journals = Arc::new(JournalStores::new(Arc::clone(&self.parts.log), Arc::clone(&self.parts.blobs), &limits));
         self.parts.limits = limits;
         self
     }

@@ -101,8 +101,10 @@ pub(crate) async fn permit(
 ) -> Result<Permission, ToolError> {
     let plan = prepared.plan();
     let approver = request.session.approver().filter(|approver| approver.can_ask());
-    let offered = decision.clone();
-    let asking = approver.map(|approver| ApprovalStep { approver: &**approver, request, plan, offered, subject: None, edit_fault });
+    let asking = approver.map(|approver| {
+        let offered = decision.clone();
+        ApprovalStep { approver: &**approver, request, plan, offered, subject: None, edit_fault }
+    });
     *decision = decide(request.policy, std::mem::take(decision), request.entry, plan, request.facts.taint, request.session);
     if decision.verdict == Verdict::Deny {
         return Err(refused(decision, &request.advice(plan).advise(decision)));

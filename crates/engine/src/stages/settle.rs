@@ -32,7 +32,7 @@ pub(crate) struct SettleContext<'a> {
 /// Turns an outcome into the call's one result, records it, and tells hooks and watchers.
 pub(crate) fn settle(
     engine: SettleContext<'_>,
-    mut trail: Trail,
+    mut trail: Box<Trail>,
     mut outcome: Result<ToolOutput, ToolError>,
     stored: Option<String>,
     session: &Session,
@@ -52,10 +52,8 @@ pub(crate) fn settle(
         Err(error) => CallStatus::Error(error.kind().as_str().to_owned()),
     };
     let call = Arc::clone(trail.call());
-    let (session, elapsed) = (session.clone(), result.elapsed);
-    // As it is now: the record may be made later.
-    let taint = *session.taint();
-    let written = engine.log.append_with(Box::new(move || trail.into_record(&session, taint, status, summary, elapsed)));
+    let elapsed = result.elapsed;
+    let written = engine.log.append_with(trail.recording(session.clone(), status, summary, elapsed));
     if let Err(error) = written {
         let why = error.to_string();
         add_warnings(&[format!("this call is not in the history: {why}")], &mut result.outcome);
@@ -80,7 +78,7 @@ pub(crate) async fn show_to_hooks(
     let result = trail.result(outcome);
     let stored = run_hooks(engine, trail, &result).await;
     if let Some(text) = &stored {
-        for path in trail.spills().paths() {
+        for path in trail.journal().spills() {
             // One that cannot be rewritten is removed.
             blobs.replace_spill(&path, text.as_bytes()).await.ok();
         }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use haft_contract::Arguments;
-use haft_redact::redact;
+use haft_redact::{may_hold_secret, redact};
 use haft_text::secrets::names_secret;
 use haft_text::truncate::first_bytes;
 use serde_json::{Map, Value, json};
@@ -19,7 +19,10 @@ const MORE: &str = "… (";
 /// mostly.
 #[derive(Debug, Clone)]
 pub(crate) enum RecordedArguments {
+    /// As they came, whatever they are.
     Text(String),
+    /// As they came: one JSON object.
+    Checked(String),
     Whole(Value),
     Excerpt(Value),
 }
@@ -53,25 +56,42 @@ impl RecordedArguments {
     /// so that a huge call is not copied.
     pub(crate) fn new(text: Option<String>, value: &Value, retention: Retention) -> Self {
         match text {
-            Some(text) if retention == Retention::Whole || text.len() <= STRING_BYTES => Self::Text(text),
+            Some(text) if retention == Retention::Whole || text.len() <= STRING_BYTES => Self::Checked(text),
             _ if retention == Retention::Whole => Self::Whole(value.clone()),
             _ => Self::Excerpt(excerpt(value)),
         }
     }
     pub(crate) fn into_value(self) -> Value {
         match self {
-            Self::Text(text) if text.trim().is_empty() => Value::Object(Map::new()),
-            Self::Text(text) => serde_json::from_str(&text).unwrap_or(Value::String(text)),
+            Self::Text(text) | Self::Checked(text) if text.trim().is_empty() => Value::Object(Map::new()),
+            Self::Text(text) | Self::Checked(text) => serde_json::from_str(&text).unwrap_or(Value::String(text)),
             Self::Whole(value) | Self::Excerpt(value) => value,
         }
     }
     /// As history keeps them.
-    pub(super) fn into_excerpt(self) -> Value {
+    pub(super) fn into_json(self) -> String {
         match self {
-            Self::Excerpt(value) => value,
-            whole => excerpt(&whole.into_value()),
+            Self::Checked(text) if !text.trim().is_empty() && is_plain(&text) => text,
+            Self::Excerpt(value) => redacted(value).to_string(),
+            whole => redacted(excerpt(&whole.into_value())).to_string(),
         }
     }
+}
+
+/// JSON as history keeps it. Nearly always that is the text itself, which is seen without reading it.
+pub(super) fn redacted_json(written: serde_json::Result<String>) -> String {
+    match written {
+        Ok(text) if is_plain(&text) => text,
+        Ok(text) => redacted(serde_json::from_str(&text).unwrap_or_default()).to_string(),
+        Err(_) => Value::Null.to_string(),
+    }
+}
+
+/// Whether nothing in a JSON text is cut or redacted: it is short, nothing in it begins like a secret or names one, and no escape hides
+/// what its strings are.
+fn is_plain(json: &str) -> bool {
+    let items = || json.bytes().filter(|byte| *byte == b',').count();
+    json.len() <= STRING_BYTES && !json.contains('\\') && items() < MAX_ITEMS && !names_secret(json) && !may_hold_secret(json)
 }
 
 /// A copy with long strings cut.
@@ -116,8 +136,12 @@ pub(crate) fn redacted(mut value: Value) -> Value {
 
 /// The head that history keeps of a string, after redaction.
 fn clipped(text: &str) -> Option<String> {
-    let (body, whole) = text.rsplit_once(MORE).map_or((text, format!("{} bytes)", text.len())), |(body, whole)| (body, whole.to_owned()));
-    (body.len() > STRING_BYTES).then(|| format!("{}{MORE}{whole}", first_bytes(body, STRING_BYTES)))
+    if text.len() <= STRING_BYTES {
+        return None;
+    }
+    let (body, whole) = text.rsplit_once(MORE).map_or((text, None), |(body, whole)| (body, Some(whole)));
+    let whole = || whole.map_or_else(|| format!("{} bytes)", text.len()), str::to_owned);
+    (body.len() > STRING_BYTES).then(|| format!("{}{MORE}{}", first_bytes(body, STRING_BYTES), whole()))
 }
 
 #[cfg(test)]
@@ -132,6 +156,27 @@ mod tests {
             let kept = redacted(excerpt(&json!(text)));
             assert!(!kept.as_str().unwrap().contains("ghp_"), "{before}");
         }
+    }
+
+    #[test]
+    fn text_is_kept_as_it_is_where_reading_it_would_change_nothing() {
+        let long = format!(r#"{{"a":"{}"}}"#, "x".repeat(1100));
+        let many = serde_json::to_string(&vec![1; 101]).unwrap();
+        for (text, is_same) in [
+            (r#"{"path": "src/main.rs", "limit":5}"#, true),
+            ("{}", true),
+            (r#"{"key":"ghp_0123456789abcdefghijklmnopqrstuvwxyz"}"#, false),
+            (r#"{"key":"\u0067hp_0123456789abcdefghijklmnopqrstuvwxyz"}"#, false),
+            (r#"{"password":"short"}"#, false),
+            (&long, false),
+            (&many, false),
+        ] {
+            let slow = redacted(excerpt(&serde_json::from_str(text).unwrap())).to_string();
+            let kept = RecordedArguments::Checked(text.to_owned()).into_json();
+            assert_eq!((kept == text, serde_json::from_str::<Value>(&kept).unwrap().to_string()), (is_same, slow), "{text}");
+        }
+        assert_eq!(RecordedArguments::Checked(" ".into()).into_json(), "{}");
+        assert_eq!(RecordedArguments::Text("{oops".into()).into_json(), r#""{oops""#);
     }
 
     #[test]

@@ -4,7 +4,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::SystemTime;
 
-use haft_policy::{Caller, Decision, Sender};
+use haft_policy::{Caller, Decision, Sender, TraceEntry, Verdict};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -15,22 +16,32 @@ pub(crate) const UNTRUSTED: &str = "untrusted";
 
 /// A decision, the advice on it if it was a refusal, the connections of its command, and its caller where that is not the owner in
 /// front of the agent: so that it can be evaluated again.
-pub(super) fn decision(decision: &Decision, advice: Option<Value>, caller: &Caller, connections: Vec<Value>, taint: SessionTaint) -> Value {
-    let mut value = json!({"verdict": decision.verdict, "trace": decision.trace});
-    if taint.has_untrusted() {
-        value[UNTRUSTED] = json!(true);
+#[derive(Serialize)]
+pub(super) struct RecordedDecision<'a> {
+    verdict: Verdict,
+    trace: &'a [TraceEntry],
+    /// Under [`UNTRUSTED`].
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    untrusted: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to_change: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    connections: Vec<Value>,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    caller: Map<String, Value>,
+}
+
+impl<'a> RecordedDecision<'a> {
+    pub(super) fn new(
+        decision: &'a Decision,
+        advice: Option<&'a Value>,
+        caller: &Caller,
+        connections: Vec<Value>,
+        taint: SessionTaint,
+    ) -> Self {
+        let (verdict, trace, untrusted) = (decision.verdict, decision.trace.as_slice(), taint.has_untrusted());
+        Self { verdict, trace, untrusted, to_change: advice, connections, caller: caller_facts(caller) }
     }
-    if let Some(advice) = advice {
-        value["to_change"] = advice;
-    }
-    if !connections.is_empty() {
-        value["connections"] = Value::Array(connections);
-    }
-    let caller = caller_facts(caller);
-    if !caller.is_empty() {
-        value["caller"] = Value::Object(caller);
-    }
-    value
 }
 
 fn caller_facts(caller: &Caller) -> Map<String, Value> {

@@ -14,7 +14,7 @@ use haft_pattern::{NameGlob, fold_case};
 
 use self::expansion::CommandWord;
 pub(super) use self::parse::words;
-pub(super) use self::possible::{called, starts_other_than};
+pub(super) use self::possible::{called, is_plain, starts_other_than};
 pub(super) use self::words::is_option;
 use self::words::{OptionPattern, WordPattern};
 use super::RuleKind;

@@ -31,6 +31,10 @@ impl<'a> Connection<'a> {
     pub(super) fn new(connect: &'a Connect) -> Self {
         Self { connect, host: HostName::new(&connect.host) }
     }
+    /// The name of its host; none if it is an address.
+    pub(super) fn name(&self) -> Option<&str> {
+        if let HostName::Name(name) = &self.host { Some(name) } else { None }
+    }
 }
 
 impl ConnectionPattern {
@@ -51,6 +55,11 @@ impl ConnectionPattern {
         }
         let host = domain.map(|domain| known_host(&domain)).transpose()?;
         Ok(Self { kind, host, method: method.map(|method| known_method(&method)).transpose()? })
+    }
+
+    /// The domain that it needs: the host, or what is above all its hosts.
+    pub(super) fn domain(&self) -> Option<&str> {
+        self.host.as_ref().and_then(HostPattern::domain)
     }
 
     /// Whether the rule speaks of a connection. `only` and exceptions name hosts, whatever is done there. `allow` means looking only, unless it names the method, and the tunnel of a sandboxed

@@ -26,7 +26,7 @@ pub(super) struct PathPattern {
 
 /// Where a pattern counts from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Anchor {
+pub(super) enum Anchor {
     Workspace,
     Machine,
     /// Anywhere.
@@ -40,6 +40,19 @@ impl PathPattern {
             return std::iter::once(&touched.folded).chain(&touched.spelled).any(|spelling| self.hits(spelling, touched));
         }
         (self.beneath || !touched.tree) && touched.exact.as_ref().is_some_and(|exact| self.names(exact))
+    }
+
+    /// A name that every path has which it names, with its place from where the pattern counts: the last one before the first wildcard,
+    /// which tells most paths apart.
+    pub(super) fn needed_name(&self) -> Option<(Anchor, usize, &str)> {
+        if self.anchor == Anchor::Floating {
+            return None;
+        }
+        let names = self.segments.iter().map_while(|segment| match segment {
+            Segment::Name(NameGlob::Literal(name)) => Some(name.as_str()),
+            _ => None,
+        });
+        names.enumerate().last().map(|(place, name)| (self.anchor, place, name))
     }
 
     /// Whether it counts from the top of the machine, and so means the same in every workspace.

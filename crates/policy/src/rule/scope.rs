@@ -16,8 +16,8 @@ impl Kinds {
     pub(super) const READ: Self = Self(1);
     const WRITE: Self = Self(1 << 1);
     const DELETE: Self = Self(1 << 2);
-    const EXEC: Self = Self(1 << 3);
-    const CONNECT: Self = Self(1 << 4);
+    pub(super) const EXEC: Self = Self(1 << 3);
+    pub(super) const CONNECT: Self = Self(1 << 4);
     const SEND: Self = Self(1 << 5);
     const SPAWN: Self = Self(1 << 6);
     const CONFIGURE: Self = Self(1 << 7);
@@ -27,7 +27,7 @@ impl Kinds {
     pub(super) const GROUPS: [Self; 8] =
         [Self::READ, Self::CHANGE, Self::EXEC, Self::CONNECT, Self::SEND, Self::SPAWN, Self::CONFIGURE, Self::NODE];
     const EDIT: Self = Self::READ.and(Self::WRITE);
-    const PATH: Self = Self::CHANGE.and(Self::READ);
+    pub(super) const PATH: Self = Self::CHANGE.and(Self::READ);
 
     pub(super) const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)

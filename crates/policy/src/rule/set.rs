@@ -7,9 +7,10 @@ use std::sync::Arc;
 use haft_contract::{Effect, Exec, ExecHost, ToolSource};
 use haft_pattern::NameGlob;
 
-use super::command::{CommandPattern, ExecForm, called, starts_other_than};
+use super::command::{CommandPattern, ExecForm, called, is_plain, starts_other_than};
 use super::compile::Compiler;
 use super::connection::Connection;
+use super::index::RuleIndex;
 use super::matcher::{EffectForm, Matcher};
 use super::path::TouchedPath;
 use super::scope::Kinds;
@@ -26,10 +27,8 @@ pub struct RuleSet {
     tools: HashMap<String, Vec<usize>>,
     /// Those that name tools by a pattern.
     tool_globs: Vec<usize>,
-    /// By the kind of effect; those on one program are not among them.
-    effects: [Vec<usize>; Kinds::COUNT],
-    /// By the file name of the program.
-    programs: HashMap<String, Vec<usize>>,
+    /// Those on effects.
+    effects: RuleIndex,
 }
 
 impl RuleSet {
@@ -92,14 +91,8 @@ impl RuleSet {
             Some(NameGlob::Wild(_)) => self.tool_globs.push(index),
             None => {}
         }
-        let key = rule.effects.as_ref().and_then(|effects| match &effects.matcher {
-            Matcher::Command(pattern) => pattern.key(),
-            _ => None,
-        });
-        match (&rule.effects, key) {
-            (Some(_), Some(key)) => self.programs.entry(key).or_default().push(index),
-            (Some(effects), None) => effects.kinds.indices().for_each(|kind| self.effects[kind].push(index)),
-            (None, _) => {}
+        if let Some(effects) = &rule.effects {
+            self.effects.add(effects, index);
         }
         self.rules.push(rule);
     }
@@ -149,10 +142,8 @@ impl RuleSet {
 
     fn all_speaking(&self, kind: RuleKind, tool: &Candidate<'_>, effect: &Effect) -> Vec<&Rule> {
         let on_effect = with_effect_form(effect, |form| {
-            let speaks = |rule: &&Rule| {
-                let about = rule.effects.as_ref().is_some_and(|effects| effects.kinds.meets(Kinds::of(effect)));
-                rule.kind == kind && about && speaks(rule, tool, Kinds::of(effect), form)
-            };
+            let speaks =
+                |rule: &&Rule| rule.kind == kind && is_about(rule, Kinds::of(effect)) && speaks(rule, tool, Kinds::of(effect), form);
             self.rules.iter().filter(speaks).collect::<Vec<_>>()
         });
         on_effect.unwrap_or_default()
@@ -173,6 +164,11 @@ impl RuleSet {
                 _ => false,
             }
         };
+        if is_plain(exec) {
+            // It starts nothing else, so only rules on its own names can speak of it.
+            let found = self.first(Kinds::EXEC, &EffectForm::Runs(&ExecForm::new(exec)), |rule| could_be(&rule));
+            return found.map(|index| self.hit(index));
+        }
         self.rules.iter().find(could_be)
     }
 
@@ -224,26 +220,28 @@ impl RuleSet {
     }
 
     fn matching(&self, tool: &Candidate<'_>, effect: &Effect) -> Option<usize> {
-        let rules = &self.effects[Kinds::of(effect).indices().next()?];
-        if rules.is_empty() && !matches!(effect, Effect::Exec(_)) {
+        let kinds = Kinds::of(effect);
+        if self.effects.is_silent(kinds) {
             return None;
         }
-        with_effect_form(effect, |form| match form {
-            EffectForm::Runs(command) => self.running(tool, rules, command),
-            form => self.first(tool, rules, Kinds::of(effect), form),
-        })?
+        with_effect_form(effect, |form| self.first(kinds, form, |rule| speaks(rule, tool, kinds, form)))?
     }
 
-    fn running(&self, tool: &Candidate<'_>, any: &[usize], command: &ExecForm<'_>) -> Option<usize> {
-        let (file, called) = command.keys();
-        let by_name = |name: &str| self.programs.get(name).map(Vec::as_slice);
-        let lists = [Some(any), by_name(file), called.and_then(by_name)];
-        lists.into_iter().flatten().filter_map(|rules| self.first(tool, rules, Kinds::of_programs(), &EffectForm::Runs(command))).min()
+    /// The strictest rule on these kinds of which the test is true.
+    fn first(&self, kinds: Kinds, form: &EffectForm<'_>, test: impl Fn(&Rule) -> bool) -> Option<usize> {
+        let mut found = None;
+        self.effects.each(kinds, form, |rules| {
+            let end = found.unwrap_or(usize::MAX);
+            let mut stricter = rules.iter().copied().take_while(|index| *index < end);
+            found = stricter.find(|index| is_about(&self.rules[*index], kinds) && test(&self.rules[*index])).or(found);
+        });
+        found
     }
+}
 
-    fn first(&self, tool: &Candidate<'_>, rules: &[usize], kinds: Kinds, form: &EffectForm<'_>) -> Option<usize> {
-        rules.iter().copied().find(|index| speaks(&self.rules[*index], tool, kinds, form))
-    }
+/// Whether a rule is about effects of one of these kinds.
+fn is_about(rule: &Rule, kinds: Kinds) -> bool {
+    rule.effects.as_ref().is_some_and(|effects| effects.kinds.meets(kinds))
 }
 
 /// The wrappers of a program, as programs: what forbids one holds for what it starts.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use crate::catalog::Vocabulary;
 use crate::list::{Groups, List};
+use crate::name::lowered;
 use crate::steps::unavailable;
 use crate::{AllowList, Caller, Candidate, ConfigEdit, Decision, EditValue, ListEntry, Owner, SourceSpan, ToolLists};
 
@@ -177,17 +178,20 @@ pub(crate) fn counting<'a, T: Overrides>(found: impl IntoIterator<Item = &'a T>)
 #[derive(Debug, Clone)]
 pub(crate) struct ByProvider<T> {
     by_key: HashMap<String, T>,
+    /// Whether a key names a model.
+    has_models: bool,
 }
 
 impl<T> Default for ByProvider<T> {
     fn default() -> Self {
-        Self { by_key: HashMap::new() }
+        Self { by_key: HashMap::new(), has_models: false }
     }
 }
 
 impl<T> ByProvider<T> {
     pub(crate) fn new(tables: impl IntoIterator<Item = (String, T)>) -> Self {
-        Self { by_key: tables.into_iter().map(|(key, table)| (key.trim().to_lowercase(), table)).collect() }
+        let by_key: HashMap<String, T> = tables.into_iter().map(|(key, table)| (lowered(&key).into_owned(), table)).collect();
+        Self { has_models: by_key.keys().any(|key| key.contains('/')), by_key }
     }
 
     /// The tables that count for a caller.
@@ -196,8 +200,8 @@ impl<T> ByProvider<T> {
         T: Overrides,
     {
         let Some(provider) = caller.provider.as_deref().filter(|_| !self.by_key.is_empty()) else { return Vec::new() };
-        let provider = provider.trim().to_lowercase();
-        let exact = caller.model.as_deref().and_then(|model| self.by_key.get(&format!("{provider}/{}", model.trim().to_lowercase())));
-        counting(exact.into_iter().chain(self.by_key.get(&provider)))
+        let (provider, model) = (lowered(provider), caller.model.as_deref().filter(|_| self.has_models));
+        let exact = model.and_then(|model| self.by_key.get(&format!("{provider}/{}", lowered(model))));
+        counting(exact.into_iter().chain(self.by_key.get(&*provider)))
     }
 }

@@ -219,7 +219,7 @@ impl StreamDecoder for MessagesDecoder {
         if !is_decoded(name) || matches!(data.trim(), "" | "[DONE]") {
             return Ok(());
         }
-        let event: EventJson<'_> = serde_json::from_str(data)
+        let event = EventJson::event(data)
             .map_err(|error| refused(ProviderErrorKind::Malformed, &format!("{error} in the event {}", quoted(data))))?;
         let index = event.at("index").as_u64();
         match (event.text("type"), index) {

@@ -154,7 +154,7 @@ impl StreamDecoder for ContentDecoder {
         if matches!(data.trim(), "" | "[DONE]") {
             return Ok(());
         }
-        let chunk: EventJson<'_> = serde_json::from_str(data)
+        let chunk = EventJson::event(data)
             .map_err(|error| refused(ProviderErrorKind::Malformed, &format!("{error} in the event {}", quoted(data))))?;
         if let Some(error) = chunk.get("error").filter(|error| error.is_object()) {
             return Err(refusal::from_event(error));

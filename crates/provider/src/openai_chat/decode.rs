@@ -171,7 +171,7 @@ impl StreamDecoder for ChatDecoder {
             self.close(out);
             return Ok(());
         }
-        let chunk: EventJson<'_> = serde_json::from_str(data).map_err(|_| broken_event(data))?;
+        let chunk = EventJson::event(data).map_err(|_| broken_event(data))?;
         if let Some(error) = error_in(name, &chunk) {
             return Err(error);
         }

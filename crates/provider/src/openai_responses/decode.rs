@@ -235,7 +235,7 @@ impl StreamDecoder for ResponsesDecoder {
         if data.is_empty() || data == "[DONE]" || self.stop.is_some() {
             return Ok(());
         }
-        let event: EventJson<'_> = serde_json::from_str(data).map_err(|_| broken_event(data))?;
+        let event = EventJson::event(data).map_err(|_| broken_event(data))?;
         let kind = event.at("type").as_str().unwrap_or(name);
         if let Some(error) = error_in(kind, &event) {
             return Err(error);

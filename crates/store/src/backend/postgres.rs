@@ -56,7 +56,7 @@ pub use self::objects::PostgresObjects;
 pub use self::retention::PostgresPruner;
 pub use self::sessions::PostgresSessions;
 use super::write::StoreChange;
-use crate::{CallFilter, CallLog, CallRecord, PreImageRecord, StoreError};
+use crate::{CallFilter, CallLog, CallRecord, CallRow, PreImageRecord, StoreError};
 
 /// How a server is used.
 #[derive(Debug, Clone)]
@@ -148,7 +148,7 @@ impl CallLog for PostgresLog {
         self.database.queue().append(record)
     }
 
-    fn append_with(&self, make: Box<dyn FnOnce() -> CallRecord + Send>) -> Result<(), StoreError> {
+    fn append_with(&self, make: Box<dyn FnOnce() -> CallRow + Send>) -> Result<(), StoreError> {
         self.database.queue().append_with(make)
     }
 

@@ -72,7 +72,7 @@ pub(super) use self::{
 };
 use super::write::StoreChange;
 use crate::error::SqlFault;
-use crate::{CallFilter, CallLog, CallRecord, PreImageRecord, StoreError};
+use crate::{CallFilter, CallLog, CallRecord, CallRow, PreImageRecord, StoreError};
 
 /// How long to wait for others.
 #[derive(Debug, Clone)]
@@ -166,7 +166,7 @@ impl CallLog for SqliteCallLog {
         self.database.queue().append(record)
     }
 
-    fn append_with(&self, make: Box<dyn FnOnce() -> CallRecord + Send>) -> Result<(), StoreError> {
+    fn append_with(&self, make: Box<dyn FnOnce() -> CallRow + Send>) -> Result<(), StoreError> {
         self.database.queue().append_with(make)
     }
 

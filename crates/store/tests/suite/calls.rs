@@ -50,7 +50,7 @@ pub(crate) async fn a_record_that_is_made_later_keeps_its_place(log: &dyn CallLo
     let with = |summary: &str| CallRecord { summary: summary.into(), ..record("r1") };
     let later = with("made later");
     log.append(with("first")).unwrap();
-    log.append_with(Box::new(move || later)).unwrap();
+    log.append_with(Box::new(move || later.into())).unwrap();
     assert_eq!(log.list(CallFilter::default()).await.unwrap(), [with("made later")]);
     log.append(with("last")).unwrap();
     assert_eq!(log.list(CallFilter::default()).await.unwrap(), [with("last")]);

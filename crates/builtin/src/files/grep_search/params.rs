@@ -25,28 +25,28 @@ const MOST_CONTEXT: usize = 500;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum OutputMode {
-    /// The paths of files with a match.
+    // The paths of files with a match. Models read of the modes in the description of the tool.
     #[default]
     FilesWithMatches,
-    /// The lines that match.
+    // The lines that match.
     Content,
-    /// How many lines match in each file.
+    // How many lines match in each file.
     Count,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[expect(clippy::struct_excessive_bools, reason = "a model is shown one switch for each")]
 pub(crate) struct Params {
-    /// The regular expression to search. Characters such as '(', '[', '{', '.', '*', '+', '?' are taken literally after '\'.
+    /// The regular expression; a '\' takes the meaning of the character behind it.
     #[schemars(extend("x-verbatim" = true, "x-aliases" = ["regex", "query"]))]
     pattern: String,
     /// The file or directory to search in. Defaults to the workspace.
     #[schemars(extend("x-aliases" = ["directory", "dir", "file_path", "file"]))]
     path: Option<PathBuf>,
-    /// Only files whose paths match one of these, such as '*.rs' or 'src/**/*.{ts,tsx}'; one with '!' in front leaves files out.
+    /// Only paths that match one of these, such as '*.rs' or 'src/**/*.{ts,tsx}'; one with '!' in front leaves out.
     #[schemars(extend("x-aliases" = ["include", "globs"]))]
     glob: Option<Vec<String>>,
-    /// Only files of this type, by ripgrep's names, such as 'rust', 'py', 'js', 'ts', 'go', 'java', 'cpp', 'md'.
+    /// Only files of this type, by ripgrep's names, such as 'rust' or 'py'.
     #[serde(rename = "type")]
     #[schemars(extend("x-aliases" = ["file_type"]))]
     kind: Option<String>,
@@ -58,37 +58,38 @@ pub(crate) struct Params {
     #[schemars(extend("x-aliases" = ["-i", "ignore_case"]))]
     case_insensitive: bool,
     /// Show the number of each line; only for 'content'. Defaults to true.
-    #[schemars(extend("x-aliases" = ["-n"]))]
+    #[schemars(extend("x-rare" = true, "x-aliases" = ["-n"]))]
     line_numbers: Option<bool>,
     /// How many lines to show before each match; only for 'content'. Defaults to 'context'.
-    #[schemars(extend("x-aliases" = ["-B", "before_context"]))]
+    #[schemars(extend("x-rare" = true, "x-aliases" = ["-B", "before_context"]))]
     before: Option<usize>,
     /// How many lines to show after each match; only for 'content'. Defaults to 'context'.
-    #[schemars(extend("x-aliases" = ["-A", "after_context"]))]
+    #[schemars(extend("x-rare" = true, "x-aliases" = ["-A", "after_context"]))]
     after: Option<usize>,
-    /// How many lines to show before and after each match; only for 'content'. Defaults to 0.
+    /// How many lines to show around each match, with 'content'. Defaults to 0.
     #[schemars(extend("x-aliases" = ["-C"]))]
     context: Option<usize>,
     /// Let the expression match across lines: '.' matches the end of a line as well.
     #[serde(default)]
-    #[schemars(extend("x-aliases" = ["-U"]))]
+    #[schemars(extend("x-rare" = true, "x-aliases" = ["-U"]))]
     multiline: bool,
     /// Show only the matching part of a line; only for 'content'.
     #[serde(default)]
-    #[schemars(extend("x-aliases" = ["-o"]))]
+    #[schemars(extend("x-rare" = true, "x-aliases" = ["-o"]))]
     only_matching: bool,
-    /// How many lines ('content') or files to return at most. Defaults to 250; 0 returns as many as are shown at once.
+    /// How many lines ('content') or files at most. Defaults to 250; 0 is as many as fit.
     #[schemars(extend("x-aliases" = ["limit", "max_results"]))]
     head_limit: Option<usize>,
     /// How many of them to skip, as the note of the page before says. Defaults to 0.
+    #[schemars(extend("x-rare" = true))]
     offset: Option<usize>,
     /// Also hidden files, whose names begin with a dot.
     #[serde(default)]
-    #[schemars(extend("x-aliases" = ["include_hidden"]))]
+    #[schemars(extend("x-rare" = true, "x-aliases" = ["include_hidden"]))]
     hidden: bool,
     /// Also files that .gitignore and similar files exclude.
     #[serde(default)]
-    #[schemars(extend("x-aliases" = ["no_ignore", "include_ignored"]))]
+    #[schemars(extend("x-rare" = true, "x-aliases" = ["no_ignore", "include_ignored"]))]
     ignored: bool,
 }
 

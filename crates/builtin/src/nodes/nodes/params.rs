@@ -30,6 +30,7 @@ pub(crate) struct Params {
     #[schemars(extend("x-aliases" = ["workdir"]))]
     cwd: Option<PathBuf>,
     /// For 'run': environment variables.
+    #[schemars(extend("x-rare" = true))]
     env: Option<Map<String, Value>>,
     /// For 'run': timeout in seconds. Defaults to 120.
     timeout: Option<f64>,
@@ -48,18 +49,24 @@ pub(crate) struct Params {
     #[schemars(extend("x-aliases" = ["message"]))]
     body: Option<String>,
     /// For 'notify': 'passive', 'active' or 'timeSensitive'. Defaults to 'active'.
+    #[schemars(extend("x-rare" = true))]
     priority: Option<String>,
     /// For 'camera_snap': the camera, as 'camera_list' names it.
+    #[schemars(extend("x-rare" = true))]
     device_id: Option<String>,
     /// For 'camera_snap': the largest width. Defaults to 1600.
+    #[schemars(extend("x-rare" = true))]
     max_width: Option<u32>,
     /// For 'camera_snap': milliseconds to wait before.
+    #[schemars(extend("x-rare" = true))]
     delay_ms: Option<u64>,
     /// For 'screen_record': how long, at most 300000. Defaults to 10000.
     duration_ms: Option<u64>,
     /// For 'screen_record': pictures in a second. Defaults to 10.
+    #[schemars(extend("x-rare" = true))]
     fps: Option<u32>,
     /// For 'screen_record': which screen, from 0.
+    #[schemars(extend("x-rare" = true))]
     screen_index: Option<u32>,
     /// For 'screen_record': where to save the film in the workspace here.
     out_path: Option<String>,
@@ -69,6 +76,7 @@ pub(crate) struct Params {
     #[schemars(extend("x-verbatim" = true))]
     invoke_params_json: Option<String>,
     /// For 'reject': the id that 'pending' shows.
+    #[schemars(extend("x-rare" = true))]
     request_id: Option<String>,
 }
 

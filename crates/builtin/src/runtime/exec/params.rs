@@ -20,42 +20,48 @@ const LONGEST_ON_NODE: Duration = Duration::from_mins(30);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Params {
-    /// The shell command to run, as typed; it may have several lines. Empty with 'commit'.
+    /// The shell command; it may have several lines.
     #[serde(default)]
     #[schemars(extend("x-verbatim" = true, "x-shown-required" = true, "x-aliases" = ["cmd", "script"]))]
     pub(super) command: String,
-    /// Purpose of the command in a few words; shown to the user.
+    /// Its purpose in a few words; shown to the user.
     pub(super) description: Option<String>,
     /// The directory to run it in. Defaults to the workspace.
     #[schemars(extend("x-aliases" = ["cwd", "directory", "working_directory"]))]
     workdir: Option<PathBuf>,
-    /// A name of your choice, such as 'build': the next command with this name starts in the directory where this one ends.
+    /// A name of your choice: the next command with this name starts in the directory where this one ends.
     shell: Option<String>,
     /// Environment variables to set for it.
-    #[schemars(extend("x-aliases" = ["environment"]))]
+    #[schemars(extend("x-rare" = true, "x-aliases" = ["environment"]))]
     env: Option<Map<String, Value>>,
     /// After how many milliseconds it continues in the background, 10 to 120000. Defaults to 10000.
+    #[schemars(extend("x-rare" = true))]
     yield_ms: Option<u64>,
-    /// Run it in the background at once, with its input open, as for a server. Defaults to false.
+    /// Run it in the background at once, with its input open, as for a server.
     #[schemars(extend("x-aliases" = ["run_in_background"]))]
     background: Option<bool>,
-    /// Timeout in seconds. Defaults to 1800, or to none with 'background' or 'yield_ms'.
+    /// Timeout in seconds. Defaults to 1800, or to none with 'background'.
     pub(super) timeout: Option<f64>,
     /// Give it a terminal, for programs that want one. Defaults to false.
-    #[schemars(extend("x-aliases" = ["tty"]))]
+    #[schemars(extend("x-rare" = true, "x-aliases" = ["tty"]))]
     pty: Option<bool>,
     /// Memory limit below the configured one, in megabytes; at least 16.
+    #[schemars(extend("x-rare" = true))]
     memory_mb: Option<u64>,
     /// CPU time limit for each process below the configured one, in seconds.
+    #[schemars(extend("x-rare" = true))]
     cpu_seconds: Option<u64>,
     /// Limit on processes and threads below the configured one; at least 8.
+    #[schemars(extend("x-rare" = true))]
     processes: Option<u64>,
     /// Hosts to ask the user about before it runs, such as 'example.org:8443'. Rarely needed: a connection asks by itself.
-    #[schemars(extend("x-aliases" = ["allow_hosts"]))]
+    #[schemars(extend("x-rare" = true, "x-aliases" = ["allow_hosts"]))]
     allow_host: Option<Vec<String>>,
     /// Where to run it. Defaults to the configured place; 'host', outside the sandbox, needs approval.
+    #[schemars(extend("x-rare" = true))]
     host: Option<ExecPlace>,
     /// The paired machine to run it on; only for host 'node'. Defaults to the only one.
+    #[schemars(extend("x-rare" = true))]
     node: Option<String>,
     /// Ask for approval of more programs than configured: 'safe-bin' of all but harmless ones, 'paranoid' of all.
     #[schemars(extend("x-foreign" = true))]
@@ -66,9 +72,10 @@ pub(crate) struct Params {
     /// Not supported: only the user can grant more.
     #[schemars(extend("x-foreign" = true))]
     elevated: Option<bool>,
-    /// Run it on a throw-away copy of the workspace, and show what it would change. Defaults to false.
+    /// Only show what it would change, and how to apply that with 'commit'.
     dry_run: Option<bool>,
     /// Instead of a command: apply the changes that a dry run has shown, by their name, such as 'chg-1f2e…'.
+    #[schemars(extend("x-rare" = true))]
     pub(super) commit: Option<String>,
     /// Ask for approval to run it outside the sandbox, as with host 'host'.
     #[schemars(extend("x-foreign" = true))]

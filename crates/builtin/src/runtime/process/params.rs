@@ -31,28 +31,32 @@ pub(crate) struct Params {
     /// The job, by the name that exec gave it; for all but 'list'.
     #[schemars(extend("x-aliases" = ["session_id", "job_id", "id"]))]
     job: Option<String>,
-    /// For 'write' and 'submit': the input. 'submit' adds the enter key.
+    /// For 'write' and 'submit': the input.
     #[schemars(extend("x-verbatim" = true))]
     pub(super) data: Option<String>,
     /// For 'write': close its input after the data. Defaults to false.
+    #[schemars(extend("x-rare" = true))]
     pub(super) eof: Option<bool>,
-    /// For 'send-keys': keys by name, such as 'enter', 'up', 'C-c', 'M-x', 'F5', 'pgdn'.
+    /// For 'send-keys': keys by name, such as 'enter', 'up', 'C-c', 'F5'.
     pub(super) keys: Option<Vec<String>>,
     /// For 'send-keys': bytes in hexadecimal, such as '1b'; sent before the keys.
+    #[schemars(extend("x-rare" = true))]
     pub(super) hex: Option<Vec<String>>,
     /// For 'send-keys': text to type as it is; sent first.
-    #[schemars(extend("x-verbatim" = true))]
+    #[schemars(extend("x-rare" = true, "x-verbatim" = true))]
     pub(super) literal: Option<String>,
     /// For 'paste': the text.
     #[schemars(extend("x-verbatim" = true))]
     pub(super) text: Option<String>,
     /// For 'paste': mark it as pasted, so that an editor does not indent it. Defaults to true where the job has a terminal.
+    #[schemars(extend("x-rare" = true))]
     pub(super) bracketed: Option<bool>,
-    /// For 'log': the first line, counted from 0. Defaults to what shows the last lines.
+    /// For 'log': the first line, from 0. Defaults to the last lines.
     pub(super) offset: Option<usize>,
     /// For 'log': how many lines. Defaults to 200.
+    #[schemars(extend("x-rare" = true))]
     pub(super) limit: Option<usize>,
-    /// For 'poll': how many milliseconds to wait for output, at most 120000. Defaults to 0.
+    /// For 'poll': how long to wait for output, at most 120000. Defaults to 0.
     #[schemars(extend("x-aliases" = ["timeout"]))]
     timeout_ms: Option<u64>,
 }

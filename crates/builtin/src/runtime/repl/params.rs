@@ -18,7 +18,7 @@ const MOST_NAME: usize = 64;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Params {
-    /// The code to run. It may be empty if 'reset' is given.
+    /// The code; may be empty with 'reset'.
     #[schemars(extend("x-verbatim" = true, "x-aliases" = ["source", "script"]))]
     pub(super) code: String,
     /// The language of the code.
@@ -27,16 +27,19 @@ pub(crate) struct Params {
     /// After how many milliseconds it is stopped, at most 110000. Defaults to 30000.
     #[schemars(extend("x-aliases" = ["timeout"]))]
     timeout_ms: Option<u64>,
-    /// Start a new interpreter without any state first. Defaults to false.
+    /// Start a new interpreter without any state first.
     reset: Option<bool>,
     /// One of several interpreters of this language, by a name of your choice. Defaults to one without a name.
-    #[schemars(extend("x-aliases" = ["name", "session_name"]))]
+    #[schemars(extend("x-rare" = true, "x-aliases" = ["name", "session_name"]))]
     session: Option<String>,
     /// Memory limit of a new interpreter below the configured one, in megabytes; at least 16.
+    #[schemars(extend("x-rare" = true))]
     memory_mb: Option<u64>,
     /// CPU time limit of a new interpreter below the configured one, in seconds.
+    #[schemars(extend("x-rare" = true))]
     cpu_seconds: Option<u64>,
     /// Limit on processes and threads of a new interpreter below the configured one; at least 8.
+    #[schemars(extend("x-rare" = true))]
     processes: Option<u64>,
 }
 

@@ -21,7 +21,7 @@ pub(super) fn model(wire: &Wire, name: &str) -> Option<Model> {
 /// Prints the tools that the agent is offered, in the form of the model's protocol.
 pub(super) fn show(tools: &[ListedTool], model: &Model, output: &Output) -> Result<(), Failure> {
     let definition = |tool: &ListedTool| {
-        let shown = tool.definition().in_dialect(tool.dialect);
+        let shown = tool.definition().offered_in(tool.dialect);
         ToolDefinition::new(shown.name.to_owned(), shown.description.to_owned(), shown.parameters.into_owned())
     };
     let offered: Vec<ToolDefinition> = tools.iter().filter(|tool| tool.is_offered()).map(definition).collect();

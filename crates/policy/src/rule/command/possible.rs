@@ -66,6 +66,12 @@ pub(in super::super) fn starts_other_than(exec: &Exec, is_among: &dyn Fn(&Exec) 
     exec.reach.is_any || started.into_iter().any(|started| !is_among(&started))
 }
 
+/// Whether a command is what it says: it starts no other program, and gives none another name.
+pub(in super::super) fn is_plain(exec: &Exec) -> bool {
+    let reach = &exec.reach;
+    !reach.is_any && reach.wrappers.is_empty() && reach.commands.is_empty() && !COPYING.contains(&last_name(&exec.named))
+}
+
 /// A command by its words, where another one runs.
 pub(in super::super) fn called(by: &Exec, words: &[String]) -> Option<Exec> {
     let (program, arguments) = words.split_first()?;

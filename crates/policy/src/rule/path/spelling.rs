@@ -113,12 +113,24 @@ pub(super) struct Spelling<'a> {
     whole: bool,
 }
 
-impl Spelling<'_> {
-    pub(super) fn names(&self) -> &[&str] {
+impl<'a> Spellings<'a> {
+    /// Whether all that is beneath the path is touched.
+    pub(in super::super) fn is_tree(&self) -> bool {
+        self.tree
+    }
+    /// The name at a place of each form of the path, counted from there.
+    pub(in super::super) fn names_at(&self, anchor: Anchor, place: usize) -> impl Iterator<Item = &'a str> {
+        let forms = self.exact.iter().chain([&self.folded]).chain(&self.spelled);
+        forms.filter_map(move |form| form.from(anchor)?.get(place).copied())
+    }
+}
+
+impl<'a> Spelling<'a> {
+    pub(super) fn names(&self) -> &[&'a str] {
         self.names.as_slice()
     }
     /// The names from where a pattern counts; nothing if the path does not lie there.
-    pub(super) fn from(&self, anchor: Anchor) -> Option<&[&str]> {
+    pub(super) fn from(&self, anchor: Anchor) -> Option<&[&'a str]> {
         match anchor {
             Anchor::Workspace => self.workspace.map(|outer| &self.names()[outer.min(self.names().len())..]),
             Anchor::Machine => self.whole.then(|| self.names()),

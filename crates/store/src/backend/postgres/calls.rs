@@ -8,7 +8,6 @@ use std::task::Poll;
 
 use futures_util::future::maybe_done;
 use haft_contract::BoxFuture;
-use serde_json::Value;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
@@ -18,7 +17,7 @@ use super::presence::Presences;
 use super::running;
 use crate::backend::values::{bytes, integer, joined, nanoseconds, nanoseconds_since_1970, split};
 use crate::backend::write::{ChangeAnswer, QueueItem, StoreChange};
-use crate::{BlobId, CallRecord, CallStatus, PreImageRecord, StoreError};
+use crate::{BlobId, CallRecord, CallRow, CallStatus, PreImageRecord, StoreError};
 
 /// The columns of a call, in the order in which [`call`] reads them.
 pub(super) const CALL_COLUMNS: &str = "id, call_id, session, agent, tool, status, error_type, undone, started, elapsed, workspace, summary, \
@@ -57,12 +56,12 @@ struct CallColumns<'a> {
     numbers: [Vec<i64>; 2],
     workspace: Vec<&'a [u8]>,
     summary: Vec<Text<'a>>,
-    json: [Vec<String>; 3],
-    original: Vec<Option<String>>,
+    json: [Vec<Text<'a>>; 3],
+    original: Vec<Option<Text<'a>>>,
 }
 
 impl<'a> CallColumns<'a> {
-    fn new(records: &[&'a CallRecord]) -> Self {
+    fn new(records: &[&'a CallRow]) -> Self {
         let mut columns = Self::default();
         let mut seen = HashMap::new();
         for record in records.iter().rev() {
@@ -78,13 +77,13 @@ impl<'a> CallColumns<'a> {
         columns
     }
 
-    fn add(&mut self, record: &'a CallRecord) {
+    fn add(&mut self, record: &'a CallRow) {
         let (status, error_type) = match &record.status {
             CallStatus::Begun => ("begun", None),
             CallStatus::Success => ("success", None),
             CallStatus::Error(kind) => ("error", Some(Text(kind))),
         };
-        let texts = [&record.id, &record.call_id, &record.session, &record.agent, &record.tool];
+        let texts: [&'a str; 5] = [&record.id, &record.call_id, &record.session, &record.agent, &record.tool];
         self.texts.iter_mut().zip(texts).for_each(|(column, text)| column.push(Text(text)));
         self.status.push(status);
         self.error_type.push(error_type);
@@ -94,15 +93,13 @@ impl<'a> CallColumns<'a> {
         self.workspace.push(bytes(&record.workspace));
         self.summary.push(Text(&record.summary));
         let json = [&record.decision, &record.effects, &record.arguments];
-        self.json.iter_mut().zip(json).for_each(|(column, value)| column.push(value.to_string()));
-        self.original.push(record.original_arguments.as_ref().map(Value::to_string));
+        self.json.iter_mut().zip(json).for_each(|(column, text)| column.push(Text(text)));
+        self.original.push(record.original_arguments.as_deref().map(Text));
     }
 
     async fn put(&self, link: &Link, statement: &tokio_postgres::Statement) -> Result<u64, tokio_postgres::Error> {
-        let json = self.json.each_ref().map(|column| column.iter().map(|json| Text(json)).collect::<Vec<_>>());
-        let original: Vec<Option<Text<'_>>> = self.original.iter().map(|json| json.as_deref().map(Text)).collect();
         let [id, call_id, session, agent, tool] = &self.texts;
-        let ([started, elapsed], [decision, effects, arguments]) = (&self.numbers, &json);
+        let ([started, elapsed], [decision, effects, arguments]) = (&self.numbers, &self.json);
         let values: [&(dyn ToSql + Sync); 16] = [
             id,
             call_id,
@@ -119,7 +116,7 @@ impl<'a> CallColumns<'a> {
             decision,
             effects,
             arguments,
-            &original,
+            &self.original,
         ];
         link.execute(statement, &values).await
     }
@@ -139,7 +136,7 @@ pub(super) async fn put_at_once(link: &Link, group: &[QueueItem], presences: &Pr
     let put = link.prepare_cached(PUT_CALLS).await?;
     let (note, end) = (link.prepare_cached(running::PUT).await?, link.prepare_cached(running::END).await?);
     let records = group.iter().filter_map(|item| if let StoreChange::Record(record) = &item.change { Some(&**record) } else { None });
-    let records: Vec<&CallRecord> = records.collect();
+    let records: Vec<&CallRow> = records.collect();
     let presence = presences.my_id().map(Text);
     let parts = records.chunks(AT_ONCE).len();
     for (at, part) in records.chunks(AT_ONCE).enumerate() {

@@ -13,6 +13,7 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
+use super::running::RunningCalls;
 use crate::StoreError;
 use crate::backend::folder::PrivateFolder;
 use crate::session_store::new_id;
@@ -26,6 +27,8 @@ pub(super) struct Owners {
     folder: PrivateFolder,
     patience: Duration,
     mine: OnceLock<Presence>,
+    /// The calls that this process has noted as running.
+    pub(super) running: RunningCalls,
 }
 
 /// A file that is locked while this is held.
@@ -37,7 +40,7 @@ struct Presence {
 
 impl Owners {
     pub(super) fn new(folder: PrivateFolder, patience: Duration) -> Self {
-        Self { folder, patience, mine: OnceLock::new() }
+        Self { folder, patience, mine: OnceLock::new(), running: RunningCalls::default() }
     }
 
     /// Announces this process as alive; returns its id.

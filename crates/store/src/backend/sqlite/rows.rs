@@ -8,7 +8,7 @@ use rusqlite::{Connection, Row, params};
 use serde_json::Value;
 
 use crate::backend::values::{bytes, joined, nanoseconds, nanoseconds_since_1970, path, split, time};
-use crate::{BlobId, CallRecord, CallStatus, PreImageRecord};
+use crate::{BlobId, CallRecord, CallRow, CallStatus, PreImageRecord};
 
 /// The columns of a call, in the order in which [`call`] reads them.
 pub(super) const CALL_COLUMNS: &str = "id, call_id, session, agent, tool, status, error_type, undone, started, elapsed, workspace, summary, \
@@ -33,7 +33,7 @@ const PUT_IMAGE: &str = "INSERT INTO pre_images (record, path, content, mode, af
 const REMOVE_IMAGE: &str = "DELETE FROM pre_images WHERE sequence = \
      (SELECT max(sequence) FROM pre_images WHERE record = ?1 AND path = ?2 AND after IS ?3)";
 
-pub(super) fn put_call(connection: &Connection, record: &CallRecord) -> rusqlite::Result<()> {
+pub(super) fn put_call(connection: &Connection, record: &CallRow) -> rusqlite::Result<()> {
     let (status, error_type) = match &record.status {
         CallStatus::Begun => ("begun", None),
         CallStatus::Success => ("success", None),
@@ -42,8 +42,8 @@ pub(super) fn put_call(connection: &Connection, record: &CallRecord) -> rusqlite
     connection.prepare_cached(PUT_CALL)?.execute(params![
         record.id,
         record.call_id,
-        record.session,
-        record.agent,
+        &*record.session,
+        &*record.agent,
         record.tool,
         status,
         error_type,
@@ -52,10 +52,10 @@ pub(super) fn put_call(connection: &Connection, record: &CallRecord) -> rusqlite
         nanoseconds(record.elapsed),
         bytes(&record.workspace),
         record.summary,
-        json(&record.decision),
-        json(&record.effects),
-        json(&record.arguments),
-        record.original_arguments.as_ref().map(json),
+        record.decision,
+        record.effects,
+        record.arguments,
+        record.original_arguments,
     ])?;
     Ok(())
 }
@@ -72,7 +72,9 @@ pub(super) fn is_conversion(error: &rusqlite::Error) -> bool {
 
 /// A text, with replacement characters where it is not UTF-8.
 pub(super) fn lossy(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
-    Ok(String::from_utf8_lossy(row.get_ref(column)?.as_bytes_or_null()?.unwrap_or_default()).into_owned())
+    let bytes = row.get_ref(column)?.as_bytes_or_null()?.unwrap_or_default();
+    // Checking is much faster than decoding with replacement, and nearly always all there is to do.
+    Ok(std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes).into_owned(), str::to_owned))
 }
 
 fn damaged_call(row: &Row<'_>, error: &rusqlite::Error) -> rusqlite::Result<CallRecord> {
@@ -158,10 +160,6 @@ pub(super) fn image(row: &Row<'_>) -> rusqlite::Result<PreImageRecord> {
         created_directories: split(row.get_ref(5)?.as_blob()?),
         modified: row.get::<_, Option<i64>>(6)?.map(time),
     })
-}
-
-fn json(value: &Value) -> String {
-    value.to_string()
 }
 
 fn value(row: &Row<'_>, column: usize) -> rusqlite::Result<Value> {

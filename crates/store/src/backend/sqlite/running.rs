@@ -1,6 +1,7 @@
 //! Calls that run, each with its process: after a kill, the next start finds what was cut off.
 
 use std::collections::HashSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, params};
 
@@ -11,13 +12,32 @@ use crate::error::SqlFault;
 const PUT: &str = "INSERT OR REPLACE INTO running (record, presence) VALUES (?1, ?2)";
 const TAKE: &str = "UPDATE running SET presence = ?3 WHERE record = ?1 AND presence = ?2";
 
+/// The calls that this process has noted as running, or taken from one that has ended. Most calls are not noted: they are written once,
+/// with their outcome, and this saves them a search of the table.
+#[derive(Debug, Default)]
+pub(super) struct RunningCalls(Mutex<HashSet<String>>);
+
+impl RunningCalls {
+    fn lock(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    /// Forgets a call whose outcome is on disk. Not before: a group that could not be written is applied again.
+    pub(super) fn forget(&self, record: &str) {
+        self.lock().remove(record);
+    }
+}
+
 /// Notes that this process has begun a call, or that the call has its outcome.
 pub(super) fn note(connection: &Connection, owners: &Owners, record: &str, status: &CallStatus) -> rusqlite::Result<()> {
     match (status, owners.my_id()) {
-        (CallStatus::Begun, Some(presence)) => connection.prepare_cached(PUT)?.execute(params![record, presence]).map(drop),
+        (CallStatus::Begun, Some(presence)) => {
+            owners.running.lock().insert(record.to_owned());
+            connection.prepare_cached(PUT)?.execute(params![record, presence]).map(drop)
+        }
         // Without a presence nobody could tell whether the call still runs.
         (CallStatus::Begun, None) => Ok(()),
-        _ => end(connection, record),
+        _ if owners.running.lock().contains(record) => end(connection, record),
+        _ => Ok(()),
     }
 }
 
@@ -44,6 +64,7 @@ pub(super) fn interrupted(connection: &Connection, owners: &Owners) -> Result<Ve
 /// Makes an interrupted call this process's own; says whether no other process was faster.
 pub(super) fn take(connection: &Connection, owners: &Owners, record: &str, ended: &str) -> rusqlite::Result<bool> {
     let Some(presence) = owners.my_id() else { return Ok(false) };
+    owners.running.lock().insert(record.to_owned());
     Ok(connection.prepare_cached(TAKE)?.execute(params![record, ended, presence])? > 0)
 }
 

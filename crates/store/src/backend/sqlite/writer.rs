@@ -15,7 +15,7 @@ use super::owners::Owners;
 use super::{automation, channels, jobs, open, rows, running, session_change};
 use crate::backend::write::{ChangeAnswer, QueueItem, StoreChange, WriteQueue};
 use crate::error::SqlFault;
-use crate::{CallRecord, StoreError};
+use crate::{CallRow, StoreError};
 
 /// Writes until the queue is closed and empty.
 pub(super) fn run(mut connection: Connection, queue: Arc<WriteQueue>, owners: &Owners, file: &DatabaseFile) {
@@ -29,6 +29,7 @@ pub(super) fn run(mut connection: Connection, queue: Arc<WriteQueue>, owners: &O
         }
         held = match commit(&mut connection, &group, owners, Some(file)) {
             Ok(answers) => {
+                group.iter().filter_map(QueueItem::ended_call).for_each(|record| owners.running.forget(record));
                 queue.settle(group, answers);
                 Vec::new()
             }
@@ -111,7 +112,7 @@ fn apply(connection: &Connection, change: &StoreChange, owners: &Owners) -> rusq
     }
 }
 
-fn put_call(connection: &Connection, record: &CallRecord, owners: &Owners) -> rusqlite::Result<()> {
+fn put_call(connection: &Connection, record: &CallRow, owners: &Owners) -> rusqlite::Result<()> {
     rows::put_call(connection, record)?;
     running::note(connection, owners, &record.id, &record.status)
 }
@@ -125,7 +126,7 @@ mod tests {
 
     use super::*;
     use crate::backend::write::SessionChange;
-    use crate::{CallStatus, NewMessage, NewSession};
+    use crate::{CallRecord, CallStatus, NewMessage, NewSession};
 
     fn item(id: &str, content: usize) -> QueueItem {
         let record = CallRecord {
@@ -145,7 +146,7 @@ mod tests {
             summary: String::new(),
             undone: false,
         };
-        waiting(StoreChange::Record(Box::new(record)))
+        waiting(StoreChange::Record(Box::new(record.into())))
     }
 
     fn waiting(change: StoreChange) -> QueueItem {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::change::{AutomationWrite, ChannelChange, JobChange, SessionChange};
-use crate::{CallRecord, CallStatus, PreImageRecord, StoreError};
+use crate::{CallRecord, CallRow, CallStatus, PreImageRecord, StoreError};
 
 /// Bytes that may wait, the current group included.
 pub(in crate::backend) const MAX_QUEUED_BYTES: usize = 64 << 20;
@@ -15,9 +15,9 @@ pub(in crate::backend) const MIN_WEIGHT: usize = MAX_QUEUED_BYTES / 4096;
 
 /// A change to be written.
 pub(in crate::backend) enum StoreChange {
-    Record(Box<CallRecord>),
+    Record(Box<CallRow>),
     /// A record that the writer makes, so that the call need not.
-    Deferred(Box<dyn FnOnce() -> CallRecord + Send>),
+    Deferred(Box<dyn FnOnce() -> CallRow + Send>),
     Image(PreImageRecord),
     /// Several of one call.
     Images(Vec<PreImageRecord>),
@@ -76,6 +76,13 @@ impl QueueItem {
             StoreChange::Record(record) => record.status == CallStatus::Begun,
             StoreChange::TakeInterrupted { .. } => true,
             _ => false,
+        }
+    }
+    /// The call whose outcome it is.
+    pub(in crate::backend) fn ended_call(&self) -> Option<&str> {
+        match &self.change {
+            StoreChange::Record(record) if record.status != CallStatus::Begun => Some(&record.id),
+            _ => None,
         }
     }
     pub(in crate::backend) fn is_flush(&self) -> bool {

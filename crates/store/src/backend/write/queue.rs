@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::item::{ChangeAnswer, MAX_QUEUED_BYTES, MIN_WEIGHT, QueueItem, StoreChange, answer, weight_of};
-use crate::{CallRecord, StoreError};
+use crate::{CallRecord, CallRow, StoreError};
 
 /// This many waiting records are worth a commit at once.
 const GROUP: usize = 2048;
@@ -84,11 +84,11 @@ impl WriteQueue {
     /// Adds a record without waiting for it. Reports failures of earlier ones.
     pub(in crate::backend) fn append(&self, record: CallRecord) -> Result<(), StoreError> {
         let weight = weight_of(&record);
-        self.add(StoreChange::Record(Box::new(record)), weight)
+        self.add(StoreChange::Record(Box::new(record.into())), weight)
     }
 
     /// Adds a record that the writer is to make. It counts as a small one: its maker promises that.
-    pub(in crate::backend) fn append_with(&self, make: Box<dyn FnOnce() -> CallRecord + Send>) -> Result<(), StoreError> {
+    pub(in crate::backend) fn append_with(&self, make: Box<dyn FnOnce() -> CallRow + Send>) -> Result<(), StoreError> {
         self.add(StoreChange::Deferred(make), MIN_WEIGHT)
     }
 
