@@ -62,7 +62,7 @@ use haft_memory::MemoryService;
 use haft_nodes::NodeHub;
 use haft_policy::{Decision, Policy, StandardPolicy, Verdict};
 use haft_provider::Model;
-use haft_store::{Blobs, CallLog, FileBlobs, InMemoryCallLog, OpenedState, StateStore, StoreError};
+use haft_store::{Blobs, CallLog, InMemoryCallLog, OpenedState, StateStore, StoreError};
 use haft_tui::time::local_time;
 
 pub(crate) use self::automation::{SchedulerLock, folder_key, signal_file};
