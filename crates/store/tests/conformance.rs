@@ -210,4 +210,6 @@ whole_store_cases! {
     the_second_process_names_the_first
     two_stores_of_one_process_are_two
     of_many_at_once_one_gets_the_claim
+    scheduled_job_is_changed_by_its_version_and_found_when_it_is_due
+    run_of_a_time_is_made_once_and_has_one_process
 }

@@ -1,5 +1,6 @@
 //! What every backend must do. Each case gets an empty store of its own.
 
+mod automation;
 mod blobs;
 mod calls;
 mod channels;
@@ -21,6 +22,7 @@ mod todos;
 mod undo;
 mod usage;
 
+pub(crate) use automation::*;
 pub(crate) use blobs::*;
 pub(crate) use calls::*;
 pub(crate) use channels::*;
