@@ -114,7 +114,7 @@ impl CronService {
     }
 
     async fn add_job(&self, session: Option<&str>, draft: JobDraft) -> Result<JobView, ToolError> {
-        if self.jobs().await?.len() >= MOST_JOBS {
+        if self.parts.store.job_count(&self.parts.workspace).await.map_err(unusable)? >= MOST_JOBS {
             return Err(ToolError::validation(format!("{MOST_JOBS} jobs are the most of a folder. Remove some first.")));
         }
         let taint = match session {

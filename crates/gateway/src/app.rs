@@ -44,8 +44,8 @@ impl App {
         Some(AnswerStamp::of(&(revision, self.approvals.hub.newest(), self.sessions.open_count())))
     }
 
-    /// What answers from files of the user depend on: every call that is recorded, every event, and the second, because other programs
-    /// change files as well.
+    /// What answers from files, jobs and past calls depend on: every change of the store, every event, and the second, because other programs
+    /// change files, and days end.
     pub(crate) fn file_stamp(&self) -> Option<AnswerStamp> {
         let revision = self.backend.sessions().revision()?;
         let second = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs();

@@ -42,6 +42,10 @@ pub trait AutomationStore: Send + Sync {
     fn job<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<ScheduledJob>, StoreError>>;
     /// The jobs of a folder, in no order.
     fn jobs<'a>(&'a self, workspace: &'a Path) -> BoxFuture<'a, Result<Vec<ScheduledJob>, StoreError>>;
+    /// How many jobs a folder has. A database counts them without reading them.
+    fn job_count<'a>(&'a self, workspace: &'a Path) -> BoxFuture<'a, Result<usize, StoreError>> {
+        Box::pin(async move { Ok(self.jobs(workspace).await?.len()) })
+    }
     /// At most `limit` jobs that are due, the earliest first.
     fn due_jobs<'a>(&'a self, workspace: &'a Path, now: SystemTime, limit: usize) -> BoxFuture<'a, Result<Vec<ScheduledJob>, StoreError>>;
     /// The earliest time at which a job or a delivery is due.

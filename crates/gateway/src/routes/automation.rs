@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::{Path, State};
+use axum::response::Response;
 use haft_contract::ToolError;
 use haft_contract::ports::{DeliveryMode, JobDraft, JobNotice, JobRun, JobTarget, JobView, MissedRuns, OverlapRule, ScheduleText};
 use schemars::JsonSchema;
@@ -89,18 +90,22 @@ fn named<T: std::str::FromStr<Err = String>>(name: Option<String>) -> Result<Opt
     name.map(|name| name.parse()).transpose().map_err(|error: String| ApiError::bad_request(format!("{error}.")))
 }
 
-pub(super) async fn list(State(app): State<App>, token: SignedIn) -> Answer<Value> {
+pub(super) async fn list(State(app): State<App>, token: SignedIn) -> Result<Response, ApiError> {
     token.need(Scope::View)?;
+    app.answers.answer("automation".into(), app.file_stamp(), overview(&app)).await
+}
+
+async fn overview(app: &App) -> Result<Value, ApiError> {
     let automation = app.backend.automation()?;
     let status = automation.status().await.map_err(refused)?;
     let views = automation.list().await.map_err(refused)?;
     let runs = automation.runs(None, MOST_RUNS).await.map_err(refused)?;
     let notices = automation.notices(MOST_NOTICES).await.map_err(refused)?;
     let jobs: Vec<Value> = views.iter().take(MOST_JOBS).map(job_json).collect();
-    Ok(Json(json!({
+    Ok(json!({
         "running": status.is_running, "zone": status.zone, "next": status.next, "total": views.len(), "jobs": jobs,
         "runs": runs.iter().map(run_json).collect::<Vec<_>>(), "notices": notices.iter().map(notice_json).collect::<Vec<_>>(),
-    })))
+    }))
 }
 
 pub(super) async fn one(State(app): State<App>, token: SignedIn, Path(id): Path<String>) -> Answer<Value> {

@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use axum::Json;
 use axum::extract::{Path, Query, State};
+use axum::response::Response;
 use haft_store::{CallFilter, CallRecord, CallStatus};
 use haft_tui::effects;
 use schemars::JsonSchema;
@@ -42,12 +43,17 @@ pub(super) struct HistoryQuery {
     until: Option<String>,
 }
 
-pub(super) async fn list(State(app): State<App>, token: SignedIn, Query(query): Query<HistoryQuery>) -> Answer<Value> {
+pub(super) async fn list(State(app): State<App>, token: SignedIn, Query(query): Query<HistoryQuery>) -> Result<Response, ApiError> {
     token.need(Scope::View)?;
+    let (question, stamp) = (format!("history {query:?}"), app.file_stamp());
+    app.answers.answer(question, stamp, search(&app, &query)).await
+}
+
+async fn search(app: &App, query: &HistoryQuery) -> Result<Value, ApiError> {
     let limit = query.limit.unwrap_or(100).clamp(1, MOST_LISTED);
     let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
     let filter = CallFilter { limit: Some(MOST_SEARCHED), tool: given(&query.tool), session: given(&query.session), failed: false };
-    let wanted = CallTest::new(&query)?;
+    let wanted = CallTest::new(query)?;
     let records = app.backend.calls().list(filter).await?;
     let mut found = records.iter().filter(|record| wanted.fits(record));
     let view = |record: &CallRecord| {
@@ -56,7 +62,7 @@ pub(super) async fn list(State(app): State<App>, token: SignedIn, Query(query): 
     };
     let page: Vec<CallView> = found.by_ref().take(limit).map(view).collect();
     let before = found.next().and_then(|_| page.last()).and_then(|call| call.record.clone());
-    Ok(Json(json!({ "calls": page, "before": before })))
+    Ok(json!({ "calls": page, "before": before }))
 }
 
 /// The conditions of a query.

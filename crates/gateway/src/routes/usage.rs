@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use axum::Json;
 use axum::extract::{Query, State};
+use axum::response::Response;
 use haft_store::{CallFilter, CallRecord, CallStatus, SessionFilter, SessionOverview};
 use jiff::ToSpan;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::Answer;
 use crate::app::App;
 use crate::auth::{Scope, SignedIn};
 use crate::error::ApiError;
@@ -30,12 +29,17 @@ pub(super) struct UsageQuery {
     days: Option<i64>,
 }
 
-pub(super) async fn usage(State(app): State<App>, token: SignedIn, Query(query): Query<UsageQuery>) -> Answer<Value> {
+pub(super) async fn usage(State(app): State<App>, token: SignedIn, Query(query): Query<UsageQuery>) -> Result<Response, ApiError> {
     token.need(Scope::View)?;
-    let days = by_day(&app, query.days.unwrap_or(30).clamp(1, MOST_DAYS)).await?;
+    let (question, stamp) = (format!("usage {query:?}"), app.file_stamp());
+    app.answers.answer(question, stamp, sums(&app, &query)).await
+}
+
+async fn sums(app: &App, query: &UsageQuery) -> Result<Value, ApiError> {
+    let days = by_day(app, query.days.unwrap_or(30).clamp(1, MOST_DAYS)).await?;
     let calls = app.backend.calls().list(CallFilter { limit: Some(MOST_CALLS), ..CallFilter::default() }).await?;
-    let sessions = by_session(&app).await?;
-    Ok(Json(json!({ "days": days, "sessions": sessions, "tools": by_tool(&calls), "budget": app.backend.budget() })))
+    let sessions = by_session(app).await?;
+    Ok(json!({ "days": days, "sessions": sessions, "tools": by_tool(&calls), "budget": app.backend.budget() }))
 }
 
 async fn by_day(app: &App, count: i64) -> Result<Vec<Value>, ApiError> {

@@ -92,6 +92,16 @@ impl AutomationStore for SqliteAutomation {
         Box::pin(self.database.read(move |connection| all(connection, sql, params![workspace], job)))
     }
 
+    fn job_count<'a>(&'a self, workspace: &'a Path) -> BoxFuture<'a, Result<usize, StoreError>> {
+        let workspace = bytes(workspace).to_owned();
+        let sql = "SELECT count(*) FROM automation_jobs WHERE workspace = ?1";
+        let read = move |connection: &Connection| {
+            let count: i64 = connection.prepare_cached(sql)?.query_row([workspace], |row| row.get(0))?;
+            Ok(usize::try_from(count).unwrap_or(usize::MAX))
+        };
+        Box::pin(self.database.read(read))
+    }
+
     fn due_jobs<'a>(&'a self, workspace: &'a Path, now: SystemTime, limit: usize) -> BoxFuture<'a, Result<Vec<ScheduledJob>, StoreError>> {
         let (workspace, now) = (bytes(workspace).to_owned(), nanoseconds_since_1970(now));
         let sql = "SELECT body, version FROM automation_jobs WHERE workspace = ?1 AND next_due <= ?2 ORDER BY next_due LIMIT ?3";
