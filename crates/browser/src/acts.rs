@@ -158,7 +158,9 @@ impl Browser {
     async fn resize(&self, tab: &TabHandle, width: u32, height: u32) -> Result<String, ToolError> {
         if !SIZES.contains(&width) || !SIZES.contains(&height) {
             let (least, most) = (SIZES.start(), SIZES.end());
-            return Err(ToolError::validation(format!("A window of {width} x {height} pixels is not possible: each side has {least} to {most}.")));
+            return Err(ToolError::validation(format!(
+                "A window of {width} x {height} pixels is not possible: each side has {least} to {most}."
+            )));
         }
         let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
         self.devtools.call(Some(&tab.session), "Emulation.setDeviceMetricsOverride", size).await.map_err(PageError::from)?;
@@ -193,7 +195,12 @@ impl Browser {
         let value = &reply["result"]["value"];
         let text = value.as_str().map_or_else(|| format!("{value:#}"), str::to_owned);
         let page = haft_text::truncate::ellipsize(&text, LONGEST_VALUE).into_owned();
-        Ok(BrowserReply { text: "The script returned:".to_owned(), page: Some(page), details: json!({"tab": tab.id}), ..BrowserReply::default() })
+        Ok(BrowserReply {
+            text: "The script returned:".to_owned(),
+            page: Some(page),
+            details: json!({"tab": tab.id}),
+            ..BrowserReply::default()
+        })
     }
 
     /// An element as the scripts of the page know it; only of the main frame.
@@ -243,9 +250,12 @@ impl Browser {
 /// A function, where a model wrote only its body or an expression.
 fn as_function(source: &str) -> String {
     let text = source.trim();
-    let is_function = text.starts_with("function") || text.starts_with("async") || text.split("=>").next().is_some_and(|head| {
-        head.len() < text.len() && head.chars().all(|ch| ch.is_alphanumeric() || matches!(ch, '(' | ')' | ',' | ' ' | '_' | '$' | '{' | '}' | '='))
-    });
+    let is_function = text.starts_with("function")
+        || text.starts_with("async")
+        || text.split("=>").next().is_some_and(|head| {
+            head.len() < text.len()
+                && head.chars().all(|ch| ch.is_alphanumeric() || matches!(ch, '(' | ')' | ',' | ' ' | '_' | '$' | '{' | '}' | '='))
+        });
     if is_function {
         // The element is the first argument also where the function is an arrow.
         return format!("function (element) {{ return ({text})(element); }}");

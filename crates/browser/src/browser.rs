@@ -96,7 +96,8 @@ impl Browser {
     fn failed_start(&self, error: &PageError) -> ToolError {
         let words = self.last_words.lock().unwrap_or_else(PoisonError::into_inner);
         let words = String::from_utf8_lossy(&words);
-        let is_fault = |line: &&str| line.contains("FATAL") || line.contains("haft-sandbox") || line.contains("bwrap") || line.contains("error while");
+        let is_fault =
+            |line: &&str| line.contains("FATAL") || line.contains("haft-sandbox") || line.contains("bwrap") || line.contains("error while");
         let line = words.lines().find(is_fault).or(words.lines().last()).unwrap_or_default();
         let why = match error {
             PageError::Ended => "it ended at once".to_owned(),
@@ -205,7 +206,8 @@ impl Browser {
             return Ok(tab.into());
         }
         let known: Vec<&str> = state.tabs.iter().map(|tab| tab.id.as_str()).collect();
-        let known = if known.is_empty() { "none is open: open one with action=open".to_owned() } else { format!("open are {}", known.join(", ")) };
+        let known =
+            if known.is_empty() { "none is open: open one with action=open".to_owned() } else { format!("open are {}", known.join(", ")) };
         let id = id.map(|id| format!(" '{}'", display::shorten(id, 40))).unwrap_or_default();
         Err(ToolError::new(ErrorKind::ValidationError, format!("There is no tab{id}: {known}.")))
     }

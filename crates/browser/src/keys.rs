@@ -136,7 +136,9 @@ mod tests {
     #[test]
     fn keys_are_found_by_the_names_that_models_use() {
         let key = |text: &str| Key::parse(text).map(|key| (key.key, key.code, key.number, key.text, key.modifiers)).ok();
-        let expected = |key: &str, code: &str, number, text: Option<&str>, bits| Some((key.to_owned(), code.to_owned(), number, text.map(str::to_owned), bits));
+        let expected = |key: &str, code: &str, number, text: Option<&str>, bits| {
+            Some((key.to_owned(), code.to_owned(), number, text.map(str::to_owned), bits))
+        };
         for (text, wanted) in [
             ("Enter", expected("Enter", "Enter", 13, Some("\r"), 0)),
             ("return", expected("Enter", "Enter", 13, Some("\r"), 0)),

@@ -136,7 +136,7 @@ async fn refused_addresses(world: &World, server: &Server) {
         (server.url("/to-file"), "the browser does not go there (ERR_UNSAFE_REDIRECT)"),
         (server.url("/loop"), "it cannot be reached (ERR_TOO_MANY_REDIRECTS)"),
         (server.url("/").replace("http:", "https:"), "it cannot be reached (ERR_CONNECTION_CLOSED)"),
-        (format!("http://127.0.0.2:{closed}/"), "cannot be reached"),
+        (format!("http://127.0.0.2:{closed}/"), "was not reached: it does not answer"),
         ("http://127.0.0.1:1/".into(), "the browser does not go there (ERR_UNSAFE_PORT)"),
         ("nonsense".into(), "is not an address that a browser opens"),
     ] {

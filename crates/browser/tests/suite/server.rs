@@ -140,6 +140,7 @@ async fn read_request(client: &mut BufReader<TcpStream>) -> Option<(Arrived, boo
     }
     let mut body = vec![0; length];
     client.read_exact(&mut body).await.ok()?;
-    let path = target.find("://").and_then(|at| target[at + 3..].find('/').map(|slash| target[at + 3 + slash..].to_owned())).unwrap_or(target);
+    let path =
+        target.find("://").and_then(|at| target[at + 3..].find('/').map(|slash| target[at + 3 + slash..].to_owned())).unwrap_or(target);
     Some((Arrived { method, path, body: String::from_utf8_lossy(&body).into_owned() }, is_last))
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use haft_browser::{BrowserService, BrowserSettings};
 use haft_contract::ports::{
-    BrowserAction, BrowserControl, BrowserReply, BrowserRequest, EgressGate, MouseButton, PageAct, SnapshotFormat, SnapshotOptions, WaitCondition,
+    BrowserAction, BrowserControl, BrowserReply, BrowserRequest, EgressGate, MouseButton, PageAct, SnapshotFormat, SnapshotOptions,
+    WaitCondition,
 };
 use haft_contract::{BoxFuture, Connect, EgressRefusal, ToolError};
 use haft_host::{GuardedClient, HttpOptions, LocalFiles, NetworkRules, Resolve, SystemResolver, WorkspaceOptions};
