@@ -85,7 +85,7 @@ fn page() -> String {
     };
     format!(
         "<!doctype html><title>big</title><button id=first onclick='n.textContent=+n.textContent+1'>Count</button><p id=n>0</p><table>{}</table>",
-        (0..714).map(row).collect::<String>()
+        (0..714).map(row).collect::<Vec<_>>().concat()
     )
 }
 
@@ -99,7 +99,7 @@ async fn serve() -> String {
             let body = body.clone();
             tokio::spawn(async move {
                 let mut request = [0; 4096];
-                client.read(&mut request).await.ok();
+                let Ok(_) = client.read(&mut request).await else { return };
                 let head =
                     format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", body.len());
                 client.write_all(head.as_bytes()).await.ok();
@@ -176,7 +176,7 @@ fn snapshot() -> BrowserAction {
 }
 
 async fn perform(service: &BrowserService, action: BrowserAction) -> BrowserReply {
-    let (session, timeout, gate) = ("bench".to_owned(), Duration::from_secs(60), Some(Arc::new(Open) as _));
+    let (session, timeout, gate) = ("bench".to_owned(), Duration::from_mins(1), Some(Arc::new(Open) as _));
     service.perform(BrowserRequest { session, tab: None, action, timeout, hosts: Vec::new(), gate }).await.unwrap()
 }
 

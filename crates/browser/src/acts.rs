@@ -172,19 +172,15 @@ impl Browser {
         if !self.settings.scripts {
             return Err(crate::service::no_scripts());
         }
-        let call = match reference {
-            Some(reference) => {
-                let element = self.element(tab, reference)?;
-                let object = self.main_world_object(tab, &element).await.map_err(|error| error.about(reference))?;
-                json!({"functionDeclaration": as_function(function), "objectId": object, "arguments": [{"objectId": object}]})
-            }
-            None => {
-                let global = self.devtools.call(Some(&tab.session), "Runtime.evaluate", json!({"expression": "globalThis"})).await;
-                let global = global.map_err(PageError::from)?;
-                json!({"functionDeclaration": as_function(function), "objectId": global["result"]["objectId"]})
-            }
+        let mut call = if let Some(reference) = reference {
+            let element = self.element(tab, reference)?;
+            let object = self.main_world_object(tab, &element).await.map_err(|error| error.about(reference))?;
+            json!({"functionDeclaration": as_function(function), "objectId": object, "arguments": [{"objectId": object}]})
+        } else {
+            let global = self.devtools.call(Some(&tab.session), "Runtime.evaluate", json!({"expression": "globalThis"})).await;
+            let global = global.map_err(PageError::from)?;
+            json!({"functionDeclaration": as_function(function), "objectId": global["result"]["objectId"]})
         };
-        let mut call = call;
         (call["awaitPromise"], call["returnByValue"], call["userGesture"]) = (true.into(), true.into(), true.into());
         let reply = self.devtools.call(Some(&tab.session), "Runtime.callFunctionOn", call).await.map_err(PageError::from)?;
         if let Some(details) = reply.get("exceptionDetails") {

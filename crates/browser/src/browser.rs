@@ -19,7 +19,7 @@ use crate::page::TabHandle;
 use crate::state::SharedState;
 
 /// How long a browser may take to start.
-const START_TIME: Duration = Duration::from_secs(60);
+const START_TIME: Duration = Duration::from_mins(1);
 /// Bytes of its messages that are kept for an error.
 const LAST_WORDS: usize = 4096;
 /// Refused hosts that a result names.
@@ -120,7 +120,7 @@ impl Browser {
         let questions = Arc::clone(self.child.proxy.questions());
         let outcome = tokio::select! {
             outcome = self.act(tab.as_deref(), &action, timeout) => outcome,
-            () = questions.elapse(timeout) => Err(self.timed_out(&action, timeout)),
+            () = questions.elapse(timeout) => Err(Self::timed_out(&action, timeout)),
             () = self.ended() => Err(PageError::Ended.into()),
         };
         let notes = self.end_action(known);
@@ -141,7 +141,7 @@ impl Browser {
         self.state.until(|state| state.is_closed.then_some(())).await;
     }
 
-    fn timed_out(&self, action: &BrowserAction, timeout: Duration) -> ToolError {
+    fn timed_out(action: &BrowserAction, timeout: Duration) -> ToolError {
         let what = match action {
             BrowserAction::Open(_) | BrowserAction::Navigate(_) => "The page was not loaded",
             BrowserAction::Act(_) => "It was not done",

@@ -122,7 +122,7 @@ fn attach(state: &mut BrowserState, devtools: &DevTools, parent: Option<&str>, s
         "page" => {
             state.opened += 1;
             let id = format!("t{}", state.opened);
-            if text(info, "openerId") != "" {
+            if !text(info, "openerId").is_empty() {
                 state.note(format!("A page opened the tab {id}."));
             }
             let mut tab = Tab { target: target.to_owned(), id, session: session.to_owned(), next_element: 1, ..Tab::default() };

@@ -86,9 +86,9 @@ impl Browser {
                 Some(tab) => (tab.load.has_content && (tab.load.loader == loader || tab.load.documents > before + 1)).then_some(Ok(())),
             })
             .await?;
-        let loaded = self.state.until(|state| state.tab(&tab.target).is_none_or(|tab| tab.load.is_loaded).then_some(()));
+        let late_parts = self.state.until(|state| state.tab(&tab.target).is_none_or(|tab| tab.load.is_loaded).then_some(()));
         // Whatever is late is late: a picture must not delay the text.
-        tokio::time::timeout(LATE_PARTS, loaded).await.ok();
+        tokio::time::timeout(LATE_PARTS, late_parts).await.ok();
         Ok(())
     }
 

@@ -12,7 +12,7 @@ use crate::world::{World, click, options};
 const LINK: &str = "<a href='/file'>Get</a>";
 
 fn pages() -> Vec<(&'static str, Page)> {
-    let many = format!("<h1>Many</h1>{}", (0..100_000).map(|at| format!("<p>Paragraph {at}</p>")).collect::<String>());
+    let many = format!("<h1>Many</h1>{}", (0..100_000).map(|at| format!("<p>Paragraph {at}</p>")).collect::<Vec<_>>().concat());
     vec![
         ("/alerts", Page::html("<h1>Loop</h1><script>setTimeout(() => { while (true) alert('again') })</script>")),
         ("/storm", Page::html("<button onclick=\"for (let at = 0; at < 60; at++) window.open('about:blank', '_blank')\">Open</button>")),
