@@ -158,7 +158,9 @@ impl Browser {
     async fn resize(&self, tab: &TabHandle, width: u32, height: u32) -> Result<String, ToolError> {
         if !SIZES.contains(&width) || !SIZES.contains(&height) {
             let (least, most) = (SIZES.start(), SIZES.end());
-            return Err(ToolError::validation(format!("A window of {width} x {height} pixels is not possible: each side has {least} to {most}.")));
+            return Err(ToolError::validation(format!(
+                "A window of {width} x {height} pixels is not possible: each side has {least} to {most}."
+            )));
         }
         let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
         self.devtools.call(Some(&tab.session), "Emulation.setDeviceMetricsOverride", size).await.map_err(PageError::from)?;
@@ -170,19 +172,15 @@ impl Browser {
         if !self.settings.scripts {
             return Err(crate::service::no_scripts());
         }
-        let call = match reference {
-            Some(reference) => {
-                let element = self.element(tab, reference)?;
-                let object = self.main_world_object(tab, &element).await.map_err(|error| error.about(reference))?;
-                json!({"functionDeclaration": as_function(function), "objectId": object, "arguments": [{"objectId": object}]})
-            }
-            None => {
-                let global = self.devtools.call(Some(&tab.session), "Runtime.evaluate", json!({"expression": "globalThis"})).await;
-                let global = global.map_err(PageError::from)?;
-                json!({"functionDeclaration": as_function(function), "objectId": global["result"]["objectId"]})
-            }
+        let mut call = if let Some(reference) = reference {
+            let element = self.element(tab, reference)?;
+            let object = self.main_world_object(tab, &element).await.map_err(|error| error.about(reference))?;
+            json!({"functionDeclaration": as_function(function), "objectId": object, "arguments": [{"objectId": object}]})
+        } else {
+            let global = self.devtools.call(Some(&tab.session), "Runtime.evaluate", json!({"expression": "globalThis"})).await;
+            let global = global.map_err(PageError::from)?;
+            json!({"functionDeclaration": as_function(function), "objectId": global["result"]["objectId"]})
         };
-        let mut call = call;
         (call["awaitPromise"], call["returnByValue"], call["userGesture"]) = (true.into(), true.into(), true.into());
         let reply = self.devtools.call(Some(&tab.session), "Runtime.callFunctionOn", call).await.map_err(PageError::from)?;
         if let Some(details) = reply.get("exceptionDetails") {
@@ -193,7 +191,12 @@ impl Browser {
         let value = &reply["result"]["value"];
         let text = value.as_str().map_or_else(|| format!("{value:#}"), str::to_owned);
         let page = haft_text::truncate::ellipsize(&text, LONGEST_VALUE).into_owned();
-        Ok(BrowserReply { text: "The script returned:".to_owned(), page: Some(page), details: json!({"tab": tab.id}), ..BrowserReply::default() })
+        Ok(BrowserReply {
+            text: "The script returned:".to_owned(),
+            page: Some(page),
+            details: json!({"tab": tab.id}),
+            ..BrowserReply::default()
+        })
     }
 
     /// An element as the scripts of the page know it; only of the main frame.
@@ -243,9 +246,12 @@ impl Browser {
 /// A function, where a model wrote only its body or an expression.
 fn as_function(source: &str) -> String {
     let text = source.trim();
-    let is_function = text.starts_with("function") || text.starts_with("async") || text.split("=>").next().is_some_and(|head| {
-        head.len() < text.len() && head.chars().all(|ch| ch.is_alphanumeric() || matches!(ch, '(' | ')' | ',' | ' ' | '_' | '$' | '{' | '}' | '='))
-    });
+    let is_function = text.starts_with("function")
+        || text.starts_with("async")
+        || text.split("=>").next().is_some_and(|head| {
+            head.len() < text.len()
+                && head.chars().all(|ch| ch.is_alphanumeric() || matches!(ch, '(' | ')' | ',' | ' ' | '_' | '$' | '{' | '}' | '='))
+        });
     if is_function {
         // The element is the first argument also where the function is an arrow.
         return format!("function (element) {{ return ({text})(element); }}");

@@ -19,7 +19,7 @@ use crate::page::TabHandle;
 use crate::state::SharedState;
 
 /// How long a browser may take to start.
-const START_TIME: Duration = Duration::from_secs(60);
+const START_TIME: Duration = Duration::from_mins(1);
 /// Bytes of its messages that are kept for an error.
 const LAST_WORDS: usize = 4096;
 /// Refused hosts that a result names.
@@ -96,7 +96,8 @@ impl Browser {
     fn failed_start(&self, error: &PageError) -> ToolError {
         let words = self.last_words.lock().unwrap_or_else(PoisonError::into_inner);
         let words = String::from_utf8_lossy(&words);
-        let is_fault = |line: &&str| line.contains("FATAL") || line.contains("haft-sandbox") || line.contains("bwrap") || line.contains("error while");
+        let is_fault =
+            |line: &&str| line.contains("FATAL") || line.contains("haft-sandbox") || line.contains("bwrap") || line.contains("error while");
         let line = words.lines().find(is_fault).or(words.lines().last()).unwrap_or_default();
         let why = match error {
             PageError::Ended => "it ended at once".to_owned(),
@@ -119,7 +120,7 @@ impl Browser {
         let questions = Arc::clone(self.child.proxy.questions());
         let outcome = tokio::select! {
             outcome = self.act(tab.as_deref(), &action, timeout) => outcome,
-            () = questions.elapse(timeout) => Err(self.timed_out(&action, timeout)),
+            () = questions.elapse(timeout) => Err(Self::timed_out(&action, timeout)),
             () = self.ended() => Err(PageError::Ended.into()),
         };
         let notes = self.end_action(known);
@@ -140,7 +141,7 @@ impl Browser {
         self.state.until(|state| state.is_closed.then_some(())).await;
     }
 
-    fn timed_out(&self, action: &BrowserAction, timeout: Duration) -> ToolError {
+    fn timed_out(action: &BrowserAction, timeout: Duration) -> ToolError {
         let what = match action {
             BrowserAction::Open(_) | BrowserAction::Navigate(_) => "The page was not loaded",
             BrowserAction::Act(_) => "It was not done",
@@ -205,7 +206,8 @@ impl Browser {
             return Ok(tab.into());
         }
         let known: Vec<&str> = state.tabs.iter().map(|tab| tab.id.as_str()).collect();
-        let known = if known.is_empty() { "none is open: open one with action=open".to_owned() } else { format!("open are {}", known.join(", ")) };
+        let known =
+            if known.is_empty() { "none is open: open one with action=open".to_owned() } else { format!("open are {}", known.join(", ")) };
         let id = id.map(|id| format!(" '{}'", display::shorten(id, 40))).unwrap_or_default();
         Err(ToolError::new(ErrorKind::ValidationError, format!("There is no tab{id}: {known}.")))
     }

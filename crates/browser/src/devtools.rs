@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{mpsc, oneshot};
 
@@ -123,11 +123,12 @@ impl DevTools {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (sender, receiver) = oneshot::channel();
         self.pending().insert(id, sender);
-        let mut message = json!({"id": id, "method": method, "params": params});
-        if let Some(session) = session {
-            message["sessionId"] = session.into();
-        }
-        let mut bytes = message.to_string().into_bytes();
+        let mut message = Map::new();
+        message.insert("id".to_owned(), id.into());
+        message.insert("method".to_owned(), method.into());
+        message.insert("params".to_owned(), params);
+        message.extend(session.map(|session| ("sessionId".to_owned(), session.into())));
+        let mut bytes = Value::Object(message).to_string().into_bytes();
         bytes.push(0);
         if self.closed.load(Ordering::Acquire) || self.outgoing.try_send(bytes).is_err() {
             // Its receiver reports that the browser has ended.
@@ -216,6 +217,8 @@ async fn read_message(output: &mut (impl AsyncBufReadExt + Unpin), message: &mut
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[derive(Default)]

@@ -24,7 +24,6 @@ const WANTED: &[&str] = &[
     "Target.targetInfoChanged",
     "Target.targetDestroyed",
     "Target.targetCrashed",
-    "Inspector.targetCrashed",
     "Page.frameAttached",
     "Page.frameDetached",
     "Page.frameNavigated",
@@ -123,7 +122,7 @@ fn attach(state: &mut BrowserState, devtools: &DevTools, parent: Option<&str>, s
         "page" => {
             state.opened += 1;
             let id = format!("t{}", state.opened);
-            if text(info, "openerId") != "" {
+            if !text(info, "openerId").is_empty() {
                 state.note(format!("A page opened the tab {id}."));
             }
             let mut tab = Tab { target: target.to_owned(), id, session: session.to_owned(), next_element: 1, ..Tab::default() };
@@ -155,7 +154,6 @@ fn enable(devtools: &DevTools, session: &str, is_page: bool) {
     send("Target.setAutoAttach", json!({"autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true}));
     if is_page {
         send("Log.enable", json!({}));
-        send("Inspector.enable", json!({}));
         send("Emulation.setFocusEmulationEnabled", json!({"enabled": true}));
         send("Page.setInterceptFileChooserDialog", json!({"enabled": true}));
     }
@@ -175,10 +173,6 @@ fn detach(state: &mut BrowserState, session: &str) {
 fn page_event(state: &mut BrowserState, devtools: &DevTools, event: (&str, &str), session: &str, params: &Value) {
     if event == ("Page", "javascriptDialogOpening") {
         return dialog(state, devtools, session, params);
-    }
-    if event == ("Inspector", "targetCrashed") {
-        let target = state.tab_of_session(session).map(|tab| tab.target.clone()).unwrap_or_default();
-        return crash(state, &target);
     }
     let Some(tab) = state.tab_of_session(session) else { return };
     match event {

@@ -43,7 +43,13 @@ impl From<DevToolsError> for PageError {
 
 /// What the browser says of sessions and documents that have ended meanwhile.
 fn is_gone(why: &str) -> bool {
-    let ends = ["Session with given id not found", "No target with given id", "Target closed", "No frame for given id", "Frame with the given id was not found"];
+    let ends = [
+        "Session with given id not found",
+        "No target with given id",
+        "Target closed",
+        "No frame for given id",
+        "Frame with the given id was not found",
+    ];
     ends.iter().any(|end| why.contains(end))
 }
 
@@ -87,9 +93,13 @@ impl PageError {
 
 fn blocked(element: &str, why: &str) -> String {
     match why.split_once(':') {
-        Some(("covered", by)) => format!("{element} is covered by {by}, which would get the click. Close or move that first, or act on it instead."),
+        Some(("covered", by)) => {
+            format!("{element} is covered by {by}, which would get the click. Close or move that first, or act on it instead.")
+        }
         _ => match why {
-            "disabled" => format!("{element} is disabled, and did not become enabled. Do what enables it first, such as filling in required fields."),
+            "disabled" => {
+                format!("{element} is disabled, and did not become enabled. Do what enables it first, such as filling in required fields.")
+            }
             "readonly" => format!("{element} is read-only."),
             "moving" => format!("{element} did not come to rest. Wait for the page first (act with kind=wait)."),
             "outside" => format!("{element} lies outside of what can be scrolled into view."),
@@ -101,11 +111,19 @@ fn blocked(element: &str, why: &str) -> String {
 impl From<PageError> for ToolError {
     fn from(error: PageError) -> Self {
         match error {
-            PageError::Ended => Self::execution("The browser has ended. Open the page again: that starts a new one, without the earlier cookies."),
-            PageError::Gone => Self::execution("The tab was closed or replaced its page meanwhile. List the tabs with action=tabs, or take a snapshot."),
-            PageError::Missing(selector) => Self::validation(format!("No element matches the selector '{selector}'. Take a snapshot without it.")),
+            PageError::Ended => {
+                Self::execution("The browser has ended. Open the page again: that starts a new one, without the earlier cookies.")
+            }
+            PageError::Gone => {
+                Self::execution("The tab was closed or replaced its page meanwhile. List the tabs with action=tabs, or take a snapshot.")
+            }
+            PageError::Missing(selector) => {
+                Self::validation(format!("No element matches the selector '{selector}'. Take a snapshot without it."))
+            }
             PageError::Selector(selector) => Self::validation(format!("'{selector}' is not a CSS selector.")),
-            PageError::Refused(why) => Self::execution(format!("The browser refused: {}.", display::shorten(&why, LONGEST).trim_end_matches('.'))),
+            PageError::Refused(why) => {
+                Self::execution(format!("The browser refused: {}.", display::shorten(&why, LONGEST).trim_end_matches('.')))
+            }
             PageError::Stale => PageError::Stale.about("with this ref"),
             other @ (PageError::Blocked(_) | PageError::Field(_) | PageError::Choice(_)) => other.about("The element"),
         }
@@ -114,5 +132,8 @@ impl From<PageError> for ToolError {
 
 /// The error of something that took too long.
 pub(crate) fn timed_out(what: &str, seconds: f64) -> ToolError {
-    ToolError::new(ErrorKind::Timeout, format!("{what} within {seconds} s. Give more time with timeoutMs, or look at the page with a snapshot."))
+    ToolError::new(
+        ErrorKind::Timeout,
+        format!("{what} within {seconds} s. Give more time with timeoutMs, or look at the page with a snapshot."),
+    )
 }

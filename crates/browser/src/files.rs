@@ -135,7 +135,10 @@ impl Drop for DownloadsAllowed<'_> {
 async fn read_download(file: &Path, download: &Download) -> Result<Vec<u8>, ToolError> {
     if download.received > LARGEST_FILE {
         let most = numbers::size(LARGEST_FILE);
-        return Err(ToolError::new(ErrorKind::FileTooLarge, format!("The file has more than {most}, so it was not downloaded. Ask the user to download it.")));
+        return Err(ToolError::new(
+            ErrorKind::FileTooLarge,
+            format!("The file has more than {most}, so it was not downloaded. Ask the user to download it."),
+        ));
     }
     if download.state == DownloadState::Cancelled {
         return Err(ToolError::new(ErrorKind::NetworkError, "The download ended before the file was complete. Try it again."));

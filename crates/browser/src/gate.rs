@@ -27,7 +27,9 @@ impl PageGate {
     /// From now on this call decides. The hosts are those that its plan names, which was permitted.
     pub(crate) fn enter(&self, hosts: Vec<(String, u16)>, gate: Option<Arc<dyn EgressGate>>) {
         let mut state = self.state();
-        hosts.into_iter().for_each(|host| state.remember(host));
+        for host in hosts {
+            state.remember(host);
+        }
         state.current = gate;
     }
 

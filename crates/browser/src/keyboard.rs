@@ -15,7 +15,7 @@ impl Browser {
     pub(crate) async fn press(&self, tab: &TabHandle, key: &Key) -> Result<(), PageError> {
         let event = |kind: &str| {
             let mut event = json!({
-                "type": kind, "key": key.key, "code": key.code, "windowsVirtualKeyCode": key.number, "modifiers": key.modifiers,
+                "type": kind, "key": key.name, "code": key.code, "windowsVirtualKeyCode": key.number, "modifiers": key.modifiers,
             });
             if let Some(text) = key.text.as_ref().filter(|_| kind == "keyDown") {
                 event["text"] = text.as_str().into();

@@ -9,7 +9,7 @@ use crate::pointer::modifier_bits;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Key {
     /// What pages know it by, such as `Enter` or `a`.
-    pub(crate) key: String,
+    pub(crate) name: String,
     /// Where it is on the keyboard, such as `KeyA`.
     pub(crate) code: String,
     /// Its old number.
@@ -88,7 +88,7 @@ impl Key {
         let found = NAMED.iter().find(|(known, ..)| known.eq_ignore_ascii_case(wanted) && (known.len() > 1 || *known == wanted));
         if let Some((key, code, number, text)) = found {
             let text = text.filter(|_| modifiers & !8 == 0).map(str::to_owned);
-            return Some(Self { key: (*key).to_owned(), code: (*code).to_owned(), number: *number, text, modifiers });
+            return Some(Self { name: (*key).to_owned(), code: (*code).to_owned(), number: *number, text, modifiers });
         }
         let mut characters = name.chars();
         let (ch, None) = (characters.next()?, characters.next()) else { return None };
@@ -97,13 +97,13 @@ impl Key {
 
     /// The key that removes what is selected.
     pub(crate) fn delete() -> Self {
-        Self { key: "Delete".into(), code: "Delete".into(), number: 46, text: None, modifiers: 0 }
+        Self { name: "Delete".into(), code: "Delete".into(), number: 46, text: None, modifiers: 0 }
     }
 
     /// The key that writes a character.
     pub(crate) fn character(ch: char, modifiers: u32) -> Self {
         if ch == '\n' {
-            return Self { key: "Enter".into(), code: "Enter".into(), number: 13, text: Some("\r".into()), modifiers };
+            return Self { name: "Enter".into(), code: "Enter".into(), number: 13, text: Some("\r".into()), modifiers };
         }
         let upper = ch.to_ascii_uppercase();
         let code = match upper {
@@ -113,12 +113,12 @@ impl Key {
         };
         let number = if upper.is_ascii_alphanumeric() { u32::from(upper) } else { 0 };
         let text = (modifiers & !8 == 0).then(|| ch.to_string());
-        Self { key: ch.to_string(), code, number, text, modifiers }
+        Self { name: ch.to_string(), code, number, text, modifiers }
     }
 
     /// What the editor of a field does for it: the browser leaves that to its caller.
     pub(crate) fn commands(&self) -> &'static [&'static str] {
-        match (self.modifiers, self.key.to_ascii_lowercase().as_str()) {
+        match (self.modifiers, self.name.to_ascii_lowercase().as_str()) {
             (2, "a") => &["selectAll"],
             (2, "c") => &["copy"],
             (2, "v") => &["paste"],
@@ -135,8 +135,10 @@ mod tests {
 
     #[test]
     fn keys_are_found_by_the_names_that_models_use() {
-        let key = |text: &str| Key::parse(text).map(|key| (key.key, key.code, key.number, key.text, key.modifiers)).ok();
-        let expected = |key: &str, code: &str, number, text: Option<&str>, bits| Some((key.to_owned(), code.to_owned(), number, text.map(str::to_owned), bits));
+        let key = |text: &str| Key::parse(text).map(|key| (key.name, key.code, key.number, key.text, key.modifiers)).ok();
+        let expected = |key: &str, code: &str, number, text: Option<&str>, bits| {
+            Some((key.to_owned(), code.to_owned(), number, text.map(str::to_owned), bits))
+        };
         for (text, wanted) in [
             ("Enter", expected("Enter", "Enter", 13, Some("\r"), 0)),
             ("return", expected("Enter", "Enter", 13, Some("\r"), 0)),

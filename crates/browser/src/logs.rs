@@ -15,7 +15,12 @@ impl Browser {
         let state = self.state.lock();
         let tab = state.tab(&tab.target).ok_or(PageError::Gone)?;
         let least = severity(level);
-        let found: Vec<String> = tab.console.iter().filter(|entry| severity(&entry.level) >= least).map(|entry| format!("[{}] {}", entry.level, entry.text)).collect();
+        let found: Vec<String> = tab
+            .console
+            .iter()
+            .filter(|entry| severity(&entry.level) >= least)
+            .map(|entry| format!("[{}] {}", entry.level, entry.text))
+            .collect();
         let newest = &found[found.len().saturating_sub(limit)..];
         Ok(BrowserReply {
             text: format!("{} in the console of tab {}.", numbers::count(newest.len(), "message"), tab.id),

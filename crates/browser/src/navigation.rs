@@ -86,9 +86,9 @@ impl Browser {
                 Some(tab) => (tab.load.has_content && (tab.load.loader == loader || tab.load.documents > before + 1)).then_some(Ok(())),
             })
             .await?;
-        let loaded = self.state.until(|state| state.tab(&tab.target).is_none_or(|tab| tab.load.is_loaded).then_some(()));
+        let late_parts = self.state.until(|state| state.tab(&tab.target).is_none_or(|tab| tab.load.is_loaded).then_some(()));
         // Whatever is late is late: a picture must not delay the text.
-        tokio::time::timeout(LATE_PARTS, loaded).await.ok();
+        tokio::time::timeout(LATE_PARTS, late_parts).await.ok();
         Ok(())
     }
 
@@ -129,11 +129,11 @@ impl Browser {
         if of_host().any(|decision| decision.verdict == NetworkVerdict::Connected) {
             return None;
         }
-        let refusal = of_host().find_map(|decision| decision.refusal.clone())?;
-        Some(ToolError::new(
-            ErrorKind::NetworkError,
-            format!("'{host}:{port}' was not reached: {}.", display::shorten(&refusal.reason, 400)),
-        ))
+        let refused =
+            of_host().find_map(|decision| decision.refusal.as_ref().map(|refusal| display::shorten(&refusal.reason, 400).into_owned()));
+        let silent = || of_host().any(|decision| decision.verdict == NetworkVerdict::Unreachable).then(|| "it does not answer".to_owned());
+        let why = refused.or_else(silent)?;
+        Some(ToolError::new(ErrorKind::NetworkError, format!("'{host}:{port}' was not reached: {why}.")))
     }
 
     pub(crate) async fn focus(&self, tab: &TabHandle) -> Result<BrowserReply, ToolError> {

@@ -60,7 +60,7 @@ impl Browser {
         let state = self.state.lock();
         let found = state.tab(&tab.target).and_then(|tab| tab.frame_numbered(frame)).map(str::to_owned);
         drop(state);
-        let frame = found.ok_or_else(|| ToolError::from(PageError::Stale.about(reference)))?;
+        let frame = found.ok_or_else(|| PageError::Stale.about(reference))?;
         Ok(ElementHandle { frame, number, reference: reference.trim().to_owned() })
     }
 

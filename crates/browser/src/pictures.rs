@@ -74,7 +74,8 @@ impl Browser {
     async fn capture(&self, tab: &TabHandle, clip: Option<Clip>, beyond: bool, jpeg: bool) -> Result<(Vec<u8>, &'static str), ToolError> {
         let mut params = json!({"captureBeyondViewport": beyond, "optimizeForSpeed": true});
         if let Some(Clip { x, y, width, height }) = clip {
-            params["clip"] = json!({"x": x, "y": y, "width": width.clamp(1.0, LONGEST_SIDE), "height": height.clamp(1.0, LONGEST_SIDE), "scale": 1});
+            params["clip"] =
+                json!({"x": x, "y": y, "width": width.clamp(1.0, LONGEST_SIDE), "height": height.clamp(1.0, LONGEST_SIDE), "scale": 1});
         }
         let mut tries = QUALITIES.iter().map(|quality| Some(*quality)).collect::<Vec<_>>();
         if !jpeg {
@@ -91,7 +92,8 @@ impl Browser {
                 params.remove("quality");
             }
             let reply = self.devtools.call(Some(&tab.session), "Page.captureScreenshot", params.clone()).await.map_err(PageError::from)?;
-            let picture = reply["data"].as_str().and_then(base64::decode).ok_or_else(|| PageError::Refused("it took no picture".to_owned()))?;
+            let picture =
+                reply["data"].as_str().and_then(base64::decode).ok_or_else(|| PageError::Refused("it took no picture".to_owned()))?;
             if picture.len() <= MOST_BYTES {
                 return Ok((picture, if quality.is_none() { "image/png" } else { "image/jpeg" }));
             }
@@ -127,12 +129,19 @@ impl Browser {
     async fn read_stream(&self, tab: &TabHandle, stream: &Value) -> Result<Vec<u8>, ToolError> {
         let mut content = Vec::new();
         loop {
-            let piece = self.devtools.call(Some(&tab.session), "IO.read", json!({"handle": stream, "size": 1 << 20})).await.map_err(PageError::from)?;
+            let piece = self
+                .devtools
+                .call(Some(&tab.session), "IO.read", json!({"handle": stream, "size": 1 << 20}))
+                .await
+                .map_err(PageError::from)?;
             let data = piece["data"].as_str().unwrap_or_default();
             let bytes = if piece["base64Encoded"] == Value::Bool(true) { base64::decode(data) } else { Some(data.as_bytes().to_vec()) };
             content.extend(bytes.ok_or_else(|| PageError::Refused("it sent no base64".to_owned()))?);
             if content.len() > LARGEST_DOCUMENT {
-                return Err(ToolError::new(ErrorKind::FileTooLarge, format!("The document has more than {}.", numbers::size(LARGEST_DOCUMENT as u64))));
+                return Err(ToolError::new(
+                    ErrorKind::FileTooLarge,
+                    format!("The document has more than {}.", numbers::size(LARGEST_DOCUMENT as u64)),
+                ));
             }
             if piece["eof"] == Value::Bool(true) {
                 drop(self.devtools.send(Some(&tab.session), "IO.close", json!({"handle": stream})));

@@ -38,7 +38,13 @@ pub(crate) struct ClickKind {
 
 impl Browser {
     /// A point in the window that leads to an element. Waits until the element can be clicked.
-    pub(crate) async fn point(&self, tab: &TabHandle, element: &ElementHandle, enabled: bool, patience: Duration) -> Result<Point, PageError> {
+    pub(crate) async fn point(
+        &self,
+        tab: &TabHandle,
+        element: &ElementHandle,
+        enabled: bool,
+        patience: Duration,
+    ) -> Result<Point, PageError> {
         let call = format!("point({}, {enabled}, {})", element.number, patience.as_millis());
         let found = self.element_script(tab, element, &call).await?;
         let inner = Point { x: number(&found, "x"), y: number(&found, "y") };
@@ -52,7 +58,8 @@ impl Browser {
             if frame == tab.target {
                 return Ok(point);
             }
-            let parent = self.state.lock().tab(&tab.target).and_then(|tab| tab.frames.get(&frame)?.parent.clone()).ok_or(PageError::Gone)?;
+            let parent =
+                self.state.lock().tab(&tab.target).and_then(|tab| tab.frames.get(&frame)?.parent.clone()).ok_or(PageError::Gone)?;
             let context = self.context(tab, &parent).await?;
             let owner = self.devtools.call(Some(&context.session), "DOM.getFrameOwner", json!({"frameId": frame})).await?;
             let resolve = json!({"backendNodeId": owner["backendNodeId"], "executionContextId": context.id});

@@ -54,7 +54,9 @@ impl BrowserService {
         }
         self.running().retain(|_, browser| !browser.is_ended());
         if self.running().len() >= MOST_BROWSERS {
-            return Err(ToolError::execution(format!("{MOST_BROWSERS} sessions have a browser already. Stop one of them with action=stop.")));
+            return Err(ToolError::execution(format!(
+                "{MOST_BROWSERS} sessions have a browser already. Stop one of them with action=stop."
+            )));
         }
         let browser = Arc::new(Browser::start(&self.processes, session, &self.settings).await?);
         self.running().insert(session.to_owned(), Arc::clone(&browser));
@@ -81,7 +83,9 @@ impl BrowserService {
 
 /// The error of a script where scripts are off.
 pub(crate) fn no_scripts() -> ToolError {
-    ToolError::denied("Scripts of the model do not run in pages here: browser.evaluate is false. Use the other kinds of act, or ask the user to set browser.evaluate = true.")
+    ToolError::denied(
+        "Scripts of the model do not run in pages here: browser.evaluate is false. Use the other kinds of act, or ask the user to set browser.evaluate = true.",
+    )
 }
 
 fn not_running() -> BrowserReply {

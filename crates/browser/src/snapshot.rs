@@ -206,10 +206,8 @@ impl Browser {
         if let Some(was) = &was {
             write!(message, " (it was {was})").ok();
         }
-        match now.is_empty() {
-            true => message.push_str(". Take a snapshot."),
-            false => write!(message, ". Now there is: {}.", now.join("; ")).unwrap_or_default(),
-        }
+        let advice = if now.is_empty() { ". Take a snapshot.".to_owned() } else { format!(". Now there is: {}.", now.join("; ")) };
+        message.push_str(&advice);
         ToolError::execution(message)
     }
 

@@ -116,6 +116,7 @@ pub(crate) struct Tab {
 
 /// How far the main frame is loaded.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is told of by an event of its own")]
 pub(crate) struct PageLoad {
     /// The document that is loaded.
     pub(crate) loader: String,

@@ -19,6 +19,7 @@ const DOCUMENTS: &[&str] = &[
     "docs/ADDING_A_TOOL.md",
     "docs/AGENTS.md",
     "docs/AUTOMATION.md",
+    "docs/BROWSER.md",
     "docs/CHANNELS.md",
     "docs/CHAT.md",
     "docs/COMMANDS.md",

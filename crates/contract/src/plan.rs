@@ -7,6 +7,7 @@ use crate::{ChangeSet, Connect, Effect, Exec, Extent, JobAccess, JobStatus, JobU
 
 /// Everything a call will do, in order.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a use that no effect names, independent of the others")]
 pub struct Plan {
     /// Shared with history, which writes them when the call is over; none for a plan that touches nothing.
     effects: Option<Arc<Vec<Effect>>>,

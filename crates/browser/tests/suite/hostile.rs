@@ -12,7 +12,7 @@ use crate::world::{World, click, options};
 const LINK: &str = "<a href='/file'>Get</a>";
 
 fn pages() -> Vec<(&'static str, Page)> {
-    let many = format!("<h1>Many</h1>{}", (0..100_000).map(|at| format!("<p>Paragraph {at}</p>")).collect::<String>());
+    let many = format!("<h1>Many</h1>{}", (0..100_000).map(|at| format!("<p>Paragraph {at}</p>")).collect::<Vec<_>>().concat());
     vec![
         ("/alerts", Page::html("<h1>Loop</h1><script>setTimeout(() => { while (true) alert('again') })</script>")),
         ("/storm", Page::html("<button onclick=\"for (let at = 0; at < 60; at++) window.open('about:blank', '_blank')\">Open</button>")),
@@ -136,7 +136,7 @@ async fn refused_addresses(world: &World, server: &Server) {
         (server.url("/to-file"), "the browser does not go there (ERR_UNSAFE_REDIRECT)"),
         (server.url("/loop"), "it cannot be reached (ERR_TOO_MANY_REDIRECTS)"),
         (server.url("/").replace("http:", "https:"), "it cannot be reached (ERR_CONNECTION_CLOSED)"),
-        (format!("http://127.0.0.2:{closed}/"), "cannot be reached"),
+        (format!("http://127.0.0.2:{closed}/"), "was not reached: it does not answer"),
         ("http://127.0.0.1:1/".into(), "the browser does not go there (ERR_UNSAFE_PORT)"),
         ("nonsense".into(), "is not an address that a browser opens"),
     ] {

@@ -9,7 +9,8 @@ use crate::world::World;
 pub(crate) fn processes_with(words: &str) -> Vec<u32> {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    pids.filter(|pid| std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| String::from_utf8_lossy(&line).contains(words))).collect()
+    pids.filter(|pid| std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| String::from_utf8_lossy(&line).contains(words)))
+        .collect()
 }
 
 /// Kills a process that the test has started.

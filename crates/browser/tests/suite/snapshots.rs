@@ -70,7 +70,8 @@ pub(crate) async fn refs_survive_re_rendering_and_stale_ones_tell_what_is_there(
     let stale = world.act(click(&alpha)).await.unwrap_err();
     let now = world.find("\"Alpha\"").await;
     assert_ne!(now, alpha);
-    let expected = format!("There is no element {alpha} on the page any more (it was button \"Alpha\"). Now there is: button \"Alpha\" [ref={now}];");
+    let expected =
+        format!("There is no element {alpha} on the page any more (it was button \"Alpha\"). Now there is: button \"Alpha\" [ref={now}];");
     assert!(stale.message().starts_with(&expected), "{}", stale.message());
     world.navigate(&server.url("/other")).await;
     let gone = world.act(click(&now)).await.unwrap_err();

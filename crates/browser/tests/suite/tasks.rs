@@ -3,7 +3,9 @@
 use haft_contract::ports::{BrowserAction, FieldValue, MouseButton, PageAct, PageFile, WaitCondition};
 
 use crate::server::{Arrived, Page, Server};
-use crate::tasks::Step::{Arm, Await, Check, Click, ClickWith, Double, Download, Drag, Fill, Hover, Press, PressIn, Select, Slowly, Submit, Type, Upload};
+use crate::tasks::Step::{
+    Arm, Await, Check, Click, ClickWith, Double, Download, Drag, Fill, Hover, Press, PressIn, Select, Slowly, Submit, Type, Upload,
+};
 use crate::world::{World, click, reference};
 
 /// A step of the model. Elements are named by words of their line in the snapshot.
@@ -99,7 +101,11 @@ fn pages(request: &Arrived) -> Option<Page> {
         Some("echo") => return Some(Page::html(&format!("<pre>{}</pre>", sent.replace('<', "&lt;")))),
         Some("report") => return Some(Page::file("report.csv", "a,b\n1,2\n")),
         Some("login") if request.body == "u=ann&p=secret" => return Some(Page::redirect("/p/home").with_header("Set-Cookie", "user=ann")),
-        Some("home") => return Some(Page::html("<h1></h1><script>document.querySelector('h1').textContent='Welcome, '+document.cookie.split('=')[1]</script>")),
+        Some("home") => {
+            return Some(Page::html(
+                "<h1></h1><script>document.querySelector('h1').textContent='Welcome, '+document.cookie.split('=')[1]</script>",
+            ));
+        }
         _ => {}
     }
     let task = TASKS.get(path.strip_prefix("/task/")?.parse::<usize>().ok()?)?;

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use haft_browser::{BrowserService, BrowserSettings};
 use haft_contract::ports::{
-    BrowserAction, BrowserControl, BrowserReply, BrowserRequest, EgressGate, MouseButton, PageAct, SnapshotFormat, SnapshotOptions, WaitCondition,
+    BrowserAction, BrowserControl, BrowserReply, BrowserRequest, EgressGate, MouseButton, PageAct, SnapshotFormat, SnapshotOptions,
+    WaitCondition,
 };
 use haft_contract::{BoxFuture, Connect, EgressRefusal, ToolError};
 use haft_host::{GuardedClient, HttpOptions, LocalFiles, NetworkRules, Resolve, SystemResolver, WorkspaceOptions};
@@ -16,9 +17,9 @@ use haft_sandbox::Launcher;
 /// Permits some hosts and remembers all that were asked for.
 #[derive(Default)]
 pub(crate) struct TestGate {
-    pub permitted: Vec<String>,
-    pub permits_all: bool,
-    pub asked: Mutex<Vec<String>>,
+    pub(crate) permitted: Vec<String>,
+    pub(crate) permits_all: bool,
+    pub(crate) asked: Mutex<Vec<String>>,
 }
 
 impl EgressGate for TestGate {
@@ -32,25 +33,25 @@ impl EgressGate for TestGate {
 
 pub(crate) struct World {
     folder: tempfile::TempDir,
-    pub processes: Arc<LocalProcesses>,
-    pub browsers: BrowserService,
-    pub gate: Arc<TestGate>,
+    pub(crate) processes: Arc<LocalProcesses>,
+    pub(crate) browsers: BrowserService,
+    pub(crate) gate: Arc<TestGate>,
 }
 
 /// The addresses that pages are served on; all others of this machine are refused by the address guard.
 pub(crate) const PAGES: &[&str] = &["127.0.0.2", "127.0.0.3"];
 
 impl World {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::with(BrowserSettings { program: None, scripts: true }, Arc::new(SystemResolver))
     }
 
     /// With these names in place of those of the network.
-    pub fn with_names(names: impl Resolve + 'static) -> Self {
+    pub(crate) fn with_names(names: impl Resolve + 'static) -> Self {
         Self::with(BrowserSettings { program: None, scripts: true }, Arc::new(names))
     }
 
-    pub fn with(settings: BrowserSettings, resolver: Arc<dyn Resolve>) -> Self {
+    pub(crate) fn with(settings: BrowserSettings, resolver: Arc<dyn Resolve>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (root, data) = (folder.path().join("root"), folder.path().join("data"));
         std::fs::create_dir_all(&root).unwrap();
@@ -64,14 +65,14 @@ impl World {
         Self { folder, processes, browsers, gate }
     }
 
-    pub fn data(&self) -> PathBuf {
+    pub(crate) fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }
 
-    pub async fn perform(&self, action: BrowserAction) -> Result<BrowserReply, ToolError> {
+    pub(crate) async fn perform(&self, action: BrowserAction) -> Result<BrowserReply, ToolError> {
         self.perform_in(None, action, Duration::from_secs(20)).await
     }
-    pub async fn perform_in(&self, tab: Option<&str>, action: BrowserAction, timeout: Duration) -> Result<BrowserReply, ToolError> {
+    pub(crate) async fn perform_in(&self, tab: Option<&str>, action: BrowserAction, timeout: Duration) -> Result<BrowserReply, ToolError> {
         let request = BrowserRequest {
             session: "s".into(),
             tab: tab.map(str::to_owned),
@@ -82,41 +83,41 @@ impl World {
         };
         self.browsers.perform(request).await
     }
-    pub async fn browsers_stop(&self) {
+    pub(crate) async fn browsers_stop(&self) {
         assert_eq!(self.perform(BrowserAction::Stop).await.unwrap().text, "The browser was stopped.");
     }
-    pub async fn open(&self, url: &str) -> BrowserReply {
+    pub(crate) async fn open(&self, url: &str) -> BrowserReply {
         self.perform(BrowserAction::Open(url.into())).await.unwrap()
     }
-    pub async fn navigate(&self, url: &str) -> BrowserReply {
+    pub(crate) async fn navigate(&self, url: &str) -> BrowserReply {
         self.perform(BrowserAction::Navigate(url.into())).await.unwrap()
     }
-    pub async fn act(&self, act: PageAct) -> Result<BrowserReply, ToolError> {
+    pub(crate) async fn act(&self, act: PageAct) -> Result<BrowserReply, ToolError> {
         self.perform(BrowserAction::Act(act)).await
     }
     /// The lines of a snapshot, without the address and the title.
-    pub async fn snapshot(&self) -> String {
+    pub(crate) async fn snapshot(&self) -> String {
         self.snapshot_with(options()).await
     }
-    pub async fn snapshot_with(&self, options: SnapshotOptions) -> String {
+    pub(crate) async fn snapshot_with(&self, options: SnapshotOptions) -> String {
         let reply = self.perform(BrowserAction::Snapshot(options)).await.unwrap();
         reply.page.unwrap().split_once("\nTitle: ").unwrap().1.split_once('\n').map(|(_, lines)| lines.to_owned()).unwrap_or_default()
     }
     /// The ref of the element whose line contains these words.
-    pub async fn find(&self, words: &str) -> String {
+    pub(crate) async fn find(&self, words: &str) -> String {
         let snapshot = self.snapshot().await;
         reference(&snapshot, words).unwrap_or_else(|| panic!("no '{words}' in\n{snapshot}"))
     }
-    pub async fn click(&self, words: &str) -> BrowserReply {
+    pub(crate) async fn click(&self, words: &str) -> BrowserReply {
         let element = self.find(words).await;
         self.act(click(&element)).await.unwrap()
     }
-    pub async fn fill(&self, words: &str, text: &str) -> BrowserReply {
+    pub(crate) async fn fill(&self, words: &str, text: &str) -> BrowserReply {
         let element = self.find(words).await;
         self.act(PageAct::Type { element, text: text.into(), submit: false, slowly: false }).await.unwrap()
     }
     /// Waits until a frame shows a text: frames are loaded after their page.
-    pub async fn wait_for_frame(&self, text: &str) {
+    pub(crate) async fn wait_for_frame(&self, text: &str) {
         for _ in 0..100 {
             if self.snapshot().await.contains(text) {
                 return;
@@ -125,7 +126,7 @@ impl World {
         }
         panic!("no '{text}' in\n{}", self.snapshot().await);
     }
-    pub async fn wait_for_text(&self, text: &str) -> BrowserReply {
+    pub(crate) async fn wait_for_text(&self, text: &str) -> BrowserReply {
         self.act(PageAct::Wait(WaitCondition { text: Some(text.into()), ..WaitCondition::default() })).await.unwrap()
     }
 }
