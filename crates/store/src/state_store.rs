@@ -11,8 +11,8 @@ use haft_contract::ports::JobRegistry;
 #[cfg(feature = "postgres")]
 use crate::PostgresLog;
 use crate::{
-    AutomationStore, Blobs, CallFilter, CallLog, CallRecord, ChannelStore, FileBlobs, OpenedLog, PreImageRecord, ServerFault, SessionStore,
-    SqliteCallLog, StoreError, StorePruner,
+    AutomationStore, Blobs, CallFilter, CallLog, CallRecord, CallRow, ChannelStore, FileBlobs, OpenedLog, PreImageRecord, ServerFault,
+    SessionStore, SqliteCallLog, StoreError, StorePruner,
 };
 
 /// What the address of a server begins with.
@@ -183,7 +183,7 @@ impl CallLog for StateStore {
         self.log().append(record)
     }
 
-    fn append_with(&self, make: Box<dyn FnOnce() -> CallRecord + Send>) -> Result<(), StoreError> {
+    fn append_with(&self, make: Box<dyn FnOnce() -> CallRow + Send>) -> Result<(), StoreError> {
         self.log().append_with(make)
     }
 
