@@ -27,16 +27,16 @@ fn main() {
     head();
     runtime.block_on(async {
         if runs("tools") {
-            curve("one call with {} tools registered", &[10, 100, 1_000, 10_000], async |count| tools(count).await).await;
+            curve("one call with {} tools registered", &[10, 100, 1_000, 10_000], tools).await;
         }
         if runs("sessions") {
-            curve("one call of each of {} sessions at once", &[1, 10, 100, 1_000], async |count| sessions(count).await).await;
+            curve("one call of each of {} sessions at once", &[1, 10, 100, 1_000], sessions).await;
         }
         if runs("rules") {
             curve("a decision with {} rules", &[10, 100, 1_000, 10_000], async |count| rules(count)).await;
         }
         if runs("messages") {
-            curve("append to a store of {} messages", &[10_000, 100_000, 1_000_000], async |count| messages(count).await).await;
+            curve("append to a store of {} messages", &[10_000, 100_000, 1_000_000], messages).await;
         }
     });
 }

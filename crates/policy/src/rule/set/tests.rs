@@ -2,8 +2,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use haft_contract::{Connect, Effect};
+use proptest::prelude::*;
 
-use super::super::testing::{Fixture, HOME, both, exec, file, lists, one, said};
+use super::super::testing::{Fixture, HOME, both, exec, file, lists, one, said, tree};
 use super::*;
 use crate::SourceSpan;
 
@@ -209,5 +210,63 @@ fn only_a_rule_that_says_where_it_holds_is_anchored() {
         ("spawn(reviewer)", true),
     ] {
         assert_eq!(one(RuleKind::Allow, rule).rules()[0].is_anchored(), expected, "{rule}");
+    }
+}
+
+/// Names that meet each other now and then.
+fn name() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec!["docs", "Docs", "src", "a", "b", "me", "home"])
+}
+
+fn content_path() -> impl Strategy<Value = String> {
+    let segment =
+        prop_oneof![4 => name().prop_map(str::to_owned), 1 => Just("*".to_owned()), 1 => Just("**".to_owned()), 1 => Just("d*".to_owned())];
+    let start = prop::sample::select(vec!["", "~/", "/", "**/", "/home/me/ws/"]);
+    (start, prop::collection::vec(segment, 1..4)).prop_map(|(start, segments)| format!("{start}{}", segments.join("/")))
+}
+
+fn rule() -> impl Strategy<Value = String> {
+    let host = prop::sample::select(vec!["example.org", "*.example.org", "a.example.org", "*.org", "10.0.0.1", "*"]);
+    prop_oneof![
+        4 => (prop::sample::select(vec!["write", "read", "write_file", "delete"]), content_path()).prop_map(|(on, path)| format!("{on}({path})")),
+        2 => host.prop_map(|host| format!("connect(domain:{host})")),
+        2 => prop::sample::select(vec!["exec(git push *)", "exec(git *)", "exec(ls)", "exec(/usr/bin/git status)"]).prop_map(str::to_owned),
+        1 => prop::sample::select(vec!["write", "exec", "write_file", "connect"]).prop_map(str::to_owned),
+    ]
+}
+
+fn effect() -> impl Strategy<Value = Effect> {
+    let path = prop::collection::vec(name(), 1..5).prop_map(|names| names.join("/"));
+    let place = (any::<bool>(), any::<bool>(), path).prop_map(|(whole, is_tree, path)| {
+        let path = if whole { format!("/{path}") } else { path };
+        if is_tree { tree(&path) } else { file(&path) }
+    });
+    let host = prop::sample::select(vec!["example.org", "a.example.org", "b.a.example.org", "other.net", "10.0.0.1"]);
+    prop_oneof![
+        place.clone().prop_map(Effect::Write),
+        place.clone().prop_map(Effect::Read),
+        place.prop_map(Effect::Delete),
+        host.prop_map(|host| Effect::Connect(Connect::new("https", host, 443, "GET"))),
+        prop::sample::select(vec!["git push origin", "git status", "ls", "./ls"]).prop_map(|line| Effect::Exec(exec(line))),
+    ]
+}
+
+proptest! {
+    /// The index only leaves out rules that cannot match.
+    #[test]
+    fn index_finds_the_rule_that_a_look_at_every_rule_finds(rules in prop::collection::vec((0..3_usize, rule()), 1..16), effect in effect()) {
+        let of = |list: usize| rules.iter().filter(|(at, _)| *at == list).map(|(_, text)| text.as_str()).collect::<Vec<_>>();
+        let compiled = RuleSet::compile(
+            &lists(&of(0), &of(1), &of(2)),
+            &Vocabulary::of_core(haft_builtin::metas()),
+            Some(Path::new(HOME)),
+        );
+        prop_assume!(compiled.is_ok());
+        let (rules, tool) = (compiled.unwrap(), Fixture::core("write_file"));
+        let tool = tool.candidate();
+        let all: Vec<&Rule> =
+            [RuleKind::Deny, RuleKind::Ask, RuleKind::Allow].iter().flat_map(|kind| rules.all_on_effect(*kind, &tool, &effect)).collect();
+        let first = rules.rules().iter().find(|rule| all.iter().any(|found| std::ptr::eq(*found, *rule)));
+        prop_assert_eq!(said(rules.on_effect(&tool, &effect)), said(first));
     }
 }
