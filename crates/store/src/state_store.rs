@@ -248,7 +248,7 @@ impl CallLog for StateStore {
 #[derive(Debug)]
 pub enum StatePruner {
     /// Of a file.
-    Sqlite(StorePruner),
+    Sqlite(Box<StorePruner>),
     /// Of a server.
     #[cfg(feature = "postgres")]
     Postgres(crate::PostgresPruner),
@@ -258,10 +258,10 @@ impl StatePruner {
     /// For the store that [`StateStore::open`] opens.
     pub fn open(address: Option<&str>, folder: &Path) -> Result<Self, StoreError> {
         if address.is_none_or(str::is_empty) {
-            return Ok(Self::Sqlite(StorePruner::open(folder)?));
+            return Ok(Self::Sqlite(Box::new(StorePruner::open(folder)?)));
         }
         match StateStore::open(address, folder)?.store {
-            StateStore::Sqlite(_) => Ok(Self::Sqlite(StorePruner::open(folder)?)),
+            StateStore::Sqlite(_) => Ok(Self::Sqlite(Box::new(StorePruner::open(folder)?))),
             #[cfg(feature = "postgres")]
             StateStore::Postgres(log) => Ok(Self::Postgres(log.pruner(folder)?)),
         }

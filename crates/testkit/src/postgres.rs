@@ -15,7 +15,7 @@ use tempfile::TempDir;
 /// The server refuses to run as root; this is `nobody`.
 const SERVER_USER: u32 = 65534;
 /// A server that takes longer to start does not start.
-const START: Duration = Duration::from_secs(60);
+const START: Duration = Duration::from_mins(1);
 /// Only the file of the socket has a number; nothing listens on a port.
 const PORT: u16 = 5432;
 

@@ -99,7 +99,7 @@ impl Blobs for FileBlobs {
 
     fn keep(&self, content: Box<dyn Read + Send>) -> BoxFuture<'_, Result<BlobId, StoreError>> {
         let folder = Arc::clone(&self.pre_images);
-        Box::pin(blocking(move || keep(folder, content)))
+        Box::pin(blocking(move || keep(&folder, content)))
     }
 
     fn keep_all(&self, contents: Vec<Box<dyn Read + Send>>) -> BoxFuture<'_, Result<Vec<BlobId>, StoreError>> {
@@ -158,8 +158,8 @@ fn replace(folder: &Arc<PrivateFolder>, path: &Path, content: &[u8]) -> Result<(
     written
 }
 
-fn keep(folder: Arc<PrivateFolder>, content: Box<dyn Read + Send>) -> Result<BlobId, StoreError> {
-    keep_all(&folder, vec![content])?.pop().ok_or_else(|| StoreError::Closed("a pre-image was not kept".into()))
+fn keep(folder: &Arc<PrivateFolder>, content: Box<dyn Read + Send>) -> Result<BlobId, StoreError> {
+    keep_all(folder, vec![content])?.pop().ok_or_else(|| StoreError::Closed("a pre-image was not kept".into()))
 }
 
 /// How many contents are written before they are synced: each holds an open file.
@@ -198,7 +198,9 @@ fn write_and_sync(folder: &Arc<PrivateFolder>, contents: Vec<Box<dyn Read + Send
 
 /// Nothing refers to them. What cannot be removed now is removed by pruning.
 fn remove(folder: &PrivateFolder, ids: &[BlobId]) {
-    ids.iter().for_each(|id| drop(folder.remove(&id.0)));
+    for id in ids {
+        drop(folder.remove(&id.0));
+    }
 }
 
 fn copy(from: &mut dyn Read, to: &mut File) -> io::Result<()> {

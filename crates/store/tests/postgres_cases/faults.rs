@@ -53,9 +53,9 @@ fn postgres_restarted_and_killed_loses_and_doubles_nothing() {
         while server.sql("postgres", "SELECT count(*) FROM messages") == before {}
         std::thread::sleep(Duration::from_millis(round * 7));
         if round % 2 == 0 {
-            server.kill()
+            server.kill();
         } else {
-            server.stop()
+            server.stop();
         }
         server.resume();
     }

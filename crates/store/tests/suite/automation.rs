@@ -74,7 +74,7 @@ fn with_run(run: JobRun) -> AutomationChange {
 }
 
 pub(crate) async fn scheduled_job_is_changed_by_its_version_and_found_when_it_is_due(store: &TestStore) {
-    let automation = store.open().await.automation;
+    let automation = store.open().automation;
     let workspace = Path::new(WORKSPACE);
     for (id, due) in [("j1", 20), ("j2", 10), ("j3", 30)] {
         assert!(automation.commit(workspace, with_job(job(id, due))).await.unwrap());
@@ -95,7 +95,7 @@ pub(crate) async fn scheduled_job_is_changed_by_its_version_and_found_when_it_is
 }
 
 pub(crate) async fn run_of_a_time_is_made_once_and_has_one_process(store: &TestStore) {
-    let (first, second_process) = (store.open().await, store.open().await);
+    let (first, second_process) = (store.open(), store.open());
     let workspace = Path::new(WORKSPACE);
     let waiting = run("r1", 20, RunState::Waiting);
     assert!(first.automation.commit(workspace, with_run(waiting.clone())).await.unwrap());

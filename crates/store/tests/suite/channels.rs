@@ -26,7 +26,7 @@ fn intent(id: &str, fingerprint: &str, created: u64) -> SendIntent {
 }
 
 pub(crate) async fn message_is_intended_once_and_its_first_certain_outcome_counts(store: &TestStore) {
-    let channels = store.open().await.channels;
+    let channels = store.open().channels;
     assert_eq!(channels.intend(intent("1", "f", 100), at(0)).await.unwrap(), IntentAnswer::Recorded);
     // The same id, and the same content while nobody knows what became of it.
     for again in [intent("1", "g", 101), intent("2", "f", 101)] {
@@ -48,7 +48,7 @@ pub(crate) async fn message_is_intended_once_and_its_first_certain_outcome_count
 }
 
 pub(crate) async fn code_is_used_once_expires_and_ends_with_too_many_guesses(store: &TestStore) {
-    let channels = store.open().await.channels;
+    let channels = store.open().channels;
     let guess = |hash: &'static str, now: u64| channels.guess_code("phone", hash, at(now), 3);
     assert_eq!(guess("right", 1).await.unwrap(), GuessAnswer::NoCode);
     channels.open_code("phone", "right", at(100)).await.unwrap();
@@ -76,7 +76,7 @@ pub(crate) async fn senders_conversations_and_cursors_survive_and_end_with_their
         updated: at(updated),
     };
     {
-        let opened = store.open().await;
+        let opened = store.open();
         let channels = &opened.channels;
         opened.sessions.create(new_session("s1")).await.unwrap();
         channels.add_sender(sender.clone()).await.unwrap();
@@ -85,7 +85,7 @@ pub(crate) async fn senders_conversations_and_cursors_survive_and_end_with_their
         channels.set_cursor("phone", "12").await.unwrap();
         assert!(channels.first_seen("phone", "m1", at(1), None).await.unwrap());
     }
-    let opened = store.open().await;
+    let opened = store.open();
     let channels = &opened.channels;
     assert_eq!(channels.senders().await.unwrap(), [sender]);
     assert_eq!(channels.conversation("phone", "direct:5").await.unwrap(), Some(conversation("s1", 2)));
@@ -99,7 +99,7 @@ pub(crate) async fn senders_conversations_and_cursors_survive_and_end_with_their
 }
 
 pub(crate) async fn message_that_was_not_answered_is_taken_over_once_when_its_process_has_ended(store: &TestStore) {
-    let first = store.open().await;
+    let first = store.open();
     let waiting = &first.channels;
     for (message, body) in [("m1", "one"), ("m2", "two"), ("m3", "three")] {
         assert!(waiting.first_seen("phone", message, at(1), Some(body)).await.unwrap());
@@ -107,7 +107,7 @@ pub(crate) async fn message_that_was_not_answered_is_taken_over_once_when_its_pr
     assert!(!waiting.first_seen("phone", "m1", at(2), Some("again")).await.unwrap());
     waiting.answered("phone", "m2").await.unwrap();
     assert_eq!(waiting.take_unanswered().await.unwrap(), [], "its own are being answered");
-    let second = store.open().await;
+    let second = store.open();
     assert_eq!(second.channels.take_unanswered().await.unwrap(), [], "the process that answers them lives");
     drop(first);
     let left = |message: &str, body: &str, attempts| UnansweredMessage {
@@ -121,5 +121,5 @@ pub(crate) async fn message_that_was_not_answered_is_taken_over_once_when_its_pr
     assert_eq!(second.channels.take_unanswered().await.unwrap(), []);
     second.channels.answered("phone", "m1").await.unwrap();
     drop(second);
-    assert_eq!(store.open().await.channels.take_unanswered().await.unwrap(), [left("m3", "three", 2)]);
+    assert_eq!(store.open().channels.take_unanswered().await.unwrap(), [left("m3", "three", 2)]);
 }

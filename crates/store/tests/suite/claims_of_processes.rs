@@ -15,7 +15,7 @@ const CLAIMED: &str = "claimed";
 #[tokio::test]
 async fn child_that_claims() {
     let Some(store) = TestStore::of_parent() else { return };
-    let sessions = store.open().await.sessions;
+    let sessions = store.open().sessions;
     match sessions.claim("s1", SessionOwner::this_process()).await {
         Ok(_claim) => {
             sessions.append("s1", None, vec![message(1, "child's")]).await.unwrap();
@@ -65,7 +65,7 @@ impl Drop for Claiming {
 }
 
 async fn with_session(store: &TestStore) {
-    store.open().await.sessions.create(new_session("s1")).await.unwrap();
+    store.open().sessions.create(new_session("s1")).await.unwrap();
 }
 
 async fn claim(sessions: &dyn SessionStore) -> Result<SessionClaim, StoreError> {
@@ -75,7 +75,7 @@ async fn claim(sessions: &dyn SessionStore) -> Result<SessionClaim, StoreError> 
 pub(crate) async fn a_second_process_is_refused_until_the_first_is_killed(store: &TestStore) {
     with_session(store).await;
     let mut child = Claiming::claimed(store);
-    let sessions = store.open().await.sessions;
+    let sessions = store.open().sessions;
     let this = SessionOwner::this_process();
     let refused = [
         claim(&*sessions).await.map(drop),
@@ -100,7 +100,7 @@ pub(crate) async fn a_second_process_is_refused_until_the_first_is_killed(store:
 
 pub(crate) async fn the_second_process_names_the_first(store: &TestStore) {
     with_session(store).await;
-    let sessions = store.open().await.sessions;
+    let sessions = store.open().sessions;
     let held = claim(&*sessions).await.unwrap();
     let SessionOwner { pid, host, .. } = SessionOwner::this_process();
     let expected = format!("session 's1' is in use by process {pid} on {host}: end that process first, or fork the session");
@@ -114,7 +114,7 @@ pub(crate) async fn the_second_process_names_the_first(store: &TestStore) {
 
 pub(crate) async fn two_stores_of_one_process_are_two(store: &TestStore) {
     with_session(store).await;
-    let stores = [store.open().await.sessions, store.open().await.sessions];
+    let stores = [store.open().sessions, store.open().sessions];
     let held = claim(&*stores[0]).await.unwrap();
     assert!(matches!(claim(&*stores[1]).await, Err(StoreError::Busy { .. })));
     assert!(matches!(stores[1].append("s1", None, vec![message(1, "a")]).await, Err(StoreError::Busy { .. })));
@@ -132,7 +132,7 @@ pub(crate) async fn of_many_at_once_one_gets_the_claim(store: &TestStore) {
     with_session(store).await;
     let mut stores = Vec::new();
     for _ in 0..8 {
-        stores.push(store.open().await.sessions);
+        stores.push(store.open().sessions);
     }
     let claims: Vec<_> =
         stores.iter().cloned().map(|store| tokio::spawn(async move { store.claim("s1", SessionOwner::this_process()).await })).collect();

@@ -20,7 +20,7 @@ fn numbered(number: u64) -> NewMessage {
 #[tokio::test]
 async fn child_that_appends() {
     let Some(store) = TestStore::of_parent() else { return };
-    let opened = store.open().await;
+    let opened = store.open();
     let (log, sessions) = (&opened.log, &opened.sessions);
     let _claim = claimed_when_free(&**sessions, "s1").await;
     let mut next = sessions.open("s1").await.unwrap().messages;
@@ -45,11 +45,11 @@ fn killed_after(store: &TestStore, acknowledgements: usize) -> u64 {
 }
 
 pub(crate) async fn a_killed_process_loses_nothing_that_was_acknowledged(store: &TestStore) {
-    store.open().await.sessions.create(new_session("s1")).await.unwrap();
+    store.open().sessions.create(new_session("s1")).await.unwrap();
     // One after the other in the same database: each continues where the one before was killed.
     for acknowledgements in [1, 2, 3, 5, 8, 13, 40, 100] {
         let acknowledged = killed_after(store, acknowledgements);
-        let sessions = store.open().await.sessions;
+        let sessions = store.open().sessions;
         // What was sent to a server before the kill is done, or it is not, once the session can be claimed.
         let _claim = claimed_when_free(&*sessions, "s1").await;
         let found = messages(&*sessions, "s1").await;

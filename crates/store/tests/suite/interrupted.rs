@@ -16,7 +16,7 @@ fn begun(id: &str) -> CallRecord {
 #[tokio::test]
 async fn child_that_runs_calls() {
     let Some(store) = TestStore::of_parent() else { return };
-    let log = store.open().await.log;
+    let log = store.open().log;
     log.append(begun("r1")).unwrap();
     log.append(record("r1")).unwrap();
     log.append(begun("r2")).unwrap();
@@ -34,7 +34,7 @@ fn running(store: &TestStore) -> Child {
 
 pub(crate) async fn a_call_is_interrupted_when_its_process_is_gone_and_has_one_finder(store: &TestStore) {
     let mut child = running(store);
-    let (log, other) = (store.open().await.log, store.open().await.log);
+    let (log, other) = (store.open().log, store.open().log);
     assert_eq!(log.take_interrupted().await.unwrap(), [], "it still runs");
     child.kill().unwrap();
     child.wait().unwrap();
@@ -46,14 +46,14 @@ pub(crate) async fn a_call_is_interrupted_when_its_process_is_gone_and_has_one_f
     other.append(CallRecord { status: CallStatus::Error("interrupted".into()), ..record("r2") }).unwrap();
     other.flush().await.unwrap();
     drop(other);
-    assert_eq!(store.open().await.log.take_interrupted().await.unwrap(), []);
+    assert_eq!(store.open().log.take_interrupted().await.unwrap(), []);
 }
 
 pub(crate) async fn a_call_that_was_undone_is_not_interrupted_any_more(store: &TestStore) {
-    let log = store.open().await.log;
+    let log = store.open().log;
     log.append(begun("r1")).unwrap();
     log.append(begun("r2")).unwrap();
     log.mark_undone("r1").await.unwrap();
     drop(log);
-    assert_eq!(store.open().await.log.take_interrupted().await.unwrap(), [begun("r2")]);
+    assert_eq!(store.open().log.take_interrupted().await.unwrap(), [begun("r2")]);
 }

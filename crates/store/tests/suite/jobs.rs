@@ -44,13 +44,13 @@ fn of_session(session: &str) -> JobScope {
 }
 
 pub(crate) async fn jobs_come_back_whole_by_session_and_by_workspace_in_another_process_too(store: &TestStore) {
-    let jobs = store.open().await.jobs;
+    let jobs = store.open().jobs;
     let (first, second) = (job("s1", "w1"), job("s2", "w1"));
     assert_eq!([jobs.begin(first.clone()).await.unwrap(), jobs.begin(second.clone()).await.unwrap()], [1, 2]);
     jobs.begin(job("s1", "w2")).await.unwrap();
     jobs.end(2, end(3, 1_763_000_009), 9).await.unwrap();
     drop(jobs);
-    let jobs = store.open().await.jobs;
+    let jobs = store.open().jobs;
     let (first, second) = (JobRecord { number: 1, ..first }, JobRecord { number: 2, end: Some(end(3, 1_763_000_009)), bytes: 9, ..second });
     assert_eq!(jobs.list(JobScope::Workspace(first.workspace.clone())).await.unwrap(), [first.clone(), second.clone()]);
     assert_eq!(jobs.list(of_session("s2")).await.unwrap(), [second]);
@@ -59,7 +59,7 @@ pub(crate) async fn jobs_come_back_whole_by_session_and_by_workspace_in_another_
 }
 
 pub(crate) async fn the_first_end_counts_and_no_number_is_given_twice(store: &TestStore) {
-    let jobs = store.open().await.jobs;
+    let jobs = store.open().jobs;
     let number = jobs.begin(job("s1", "w")).await.unwrap();
     jobs.end(number, end(0, 1_763_000_001), 9).await.unwrap();
     jobs.end(number, end(7, 1_763_000_002), 1).await.unwrap();
@@ -73,7 +73,7 @@ pub(crate) async fn the_first_end_counts_and_no_number_is_given_twice(store: &Te
 }
 
 pub(crate) async fn what_ended_two_weeks_ago_is_swept_by_the_next_and_what_runs_is_not(store: &TestStore) {
-    let jobs = store.open().await.jobs;
+    let jobs = store.open().jobs;
     for ended in [Some(1_763_000_000), Some(1_763_000_002), None] {
         let number = jobs.begin(job("s1", "w")).await.unwrap();
         if let Some(at) = ended {

@@ -12,7 +12,7 @@ use crate::suite::test_store::{TestStore, until};
 #[tokio::test]
 async fn child_that_runs_sub_agents() {
     let Some(store) = TestStore::of_parent() else { return };
-    let store = store.open().await.sessions;
+    let store = store.open().sessions;
     for (id, state) in [("done", SubAgentState::Done), ("pending", SubAgentState::Pending), ("running", SubAgentState::Running)] {
         store.create(new_session(id)).await.unwrap();
         store.put_sub_agent(sub_agent(id, "parent", state)).await.unwrap();
@@ -24,7 +24,7 @@ async fn child_that_runs_sub_agents() {
 pub(crate) async fn sub_agents_of_a_killed_process_have_failed_and_others_are_as_they_were(place: &TestStore) {
     let mut child = place.process("suite::killed_sub_agents::child_that_runs_sub_agents").spawn().unwrap();
     assert!(BufReader::new(child.stdout.take().unwrap()).lines().any(|line| line.unwrap() == "ready"));
-    let store = place.open().await.sessions;
+    let store = place.open().sessions;
     assert_eq!(store.interrupt_sub_agents().await.unwrap(), 0, "it still runs");
     child.kill().unwrap();
     child.wait().unwrap();

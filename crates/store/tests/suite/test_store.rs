@@ -39,7 +39,7 @@ impl TestStore {
         }
     }
 
-    pub(crate) async fn open(&self) -> Opened {
+    pub(crate) fn open(&self) -> Opened {
         let address = self.address();
         #[cfg(feature = "postgres")]
         if address.starts_with("postgres:") {

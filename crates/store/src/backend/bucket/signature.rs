@@ -121,23 +121,23 @@ mod tests {
         };
         let host = ("host", "examplebucket.s3.amazonaws.com");
         let (hash, time) = (("x-amz-content-sha256", EMPTY), ("x-amz-date", "20130524T000000Z"));
-        let cases: [(&str, &[(&str, &str)], &[(&str, &str)], &str); 3] = [
+        let cases: [(&str, Vec<(&str, &str)>, Vec<_>, &str); 3] = [
             (
                 "/test.txt",
-                &[],
-                &[host, ("range", "bytes=0-9"), hash, time],
+                vec![],
+                vec![host, ("range", "bytes=0-9"), hash, time],
                 "f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41",
             ),
-            ("/", &[("lifecycle", "")], &[host, hash, time], "fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543"),
+            ("/", vec![("lifecycle", "")], vec![host, hash, time], "fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543"),
             (
                 "/",
-                &[("max-keys", "2"), ("prefix", "J")],
-                &[host, hash, time],
+                vec![("max-keys", "2"), ("prefix", "J")],
+                vec![host, hash, time],
                 "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7",
             ),
         ];
         for (path, query, headers, expected) in cases {
-            let request = SignedRequest { method: "GET", path, query, headers, body_hash: EMPTY };
+            let request = SignedRequest { method: "GET", path, query: &query, headers: &headers, body_hash: EMPTY };
             let authorization = signer.authorization(&request, time.1);
             assert_eq!(authorization.rsplit_once("Signature=").map(|(_, signature)| signature), Some(expected), "{path}");
         }

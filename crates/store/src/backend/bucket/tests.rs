@@ -68,9 +68,9 @@ fn is_signed(method: &str, target: &str, headers: &BTreeMap<String, String>, bod
     let signed: Vec<(&str, &str)> =
         ["host", "x-amz-content-sha256", "x-amz-date"].iter().map(|name| (*name, headers[*name].as_str())).collect();
     let body_hash = hex(digest(&SHA256, body).as_ref());
-    let signer = Signer { access_key: ACCESS.into(), secret_key: SECRET.into(), region: "here-1".into() };
+    let key = Signer { access_key: ACCESS.into(), secret_key: SECRET.into(), region: "here-1".into() };
     let request = SignedRequest { method, path, query: &query, headers: &signed, body_hash: &body_hash };
-    headers["x-amz-content-sha256"] == body_hash && headers["authorization"] == signer.authorization(&request, &headers["x-amz-date"])
+    headers["x-amz-content-sha256"] == body_hash && headers["authorization"] == key.authorization(&request, &headers["x-amz-date"])
 }
 
 fn percent_decoded(text: &str) -> String {
@@ -102,18 +102,18 @@ fn act(method: &str, target: &str, body: Vec<u8>, objects: &mut BTreeMap<String,
 }
 
 fn listing(query: &str, objects: &BTreeMap<String, Vec<u8>>) -> String {
+    use std::fmt::Write;
+
     let value = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(&format!("{name}="))).map(percent_decoded);
     let (prefix, after) = (value("prefix").unwrap_or_default(), value("continuation-token").unwrap_or_default());
     let mut found = objects.iter().filter(|(key, _)| key.starts_with(&prefix) && **key > after);
     let page: Vec<_> = found.by_ref().take(PAGE_SIZE).collect();
-    let entries: String = page
-        .iter()
-        .map(|(key, content)| {
-            let key = key.replace('&', "&amp;");
-            let size = content.len();
-            format!("<Contents><Key>{key}</Key><LastModified>2026-05-31T10:20:30.000Z</LastModified><Size>{size}</Size></Contents>")
-        })
-        .collect();
+    let mut entries = String::new();
+    for (key, content) in &page {
+        let (key, size) = (key.replace('&', "&amp;"), content.len());
+        let written = "<LastModified>2026-05-31T10:20:30.000Z</LastModified>";
+        write!(entries, "<Contents><Key>{key}</Key>{written}<Size>{size}</Size></Contents>").unwrap();
+    }
     let next = found.next().and(page.last()).map(|(key, _)| format!("<NextContinuationToken>{key}</NextContinuationToken>"));
     format!("<ListBucketResult>{entries}{}</ListBucketResult>", next.unwrap_or_default())
 }

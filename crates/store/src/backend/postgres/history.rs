@@ -16,11 +16,11 @@ pub(super) async fn list(link: &Link, filter: &CallFilter) -> Result<Vec<CallRec
     let (mut condition, mut values) = ("TRUE".to_owned(), Vec::<&(dyn ToSql + Sync)>::new());
     if let Some(tool) = &tool {
         values.push(tool);
-        condition += &format!(" AND tool = ${}", values.len());
+        condition = format!("{condition} AND tool = ${}", values.len());
     }
     if let Some(session) = &session {
         values.push(session);
-        condition += &format!(" AND session = ${}", values.len());
+        condition = format!("{condition} AND session = ${}", values.len());
     }
     if filter.failed {
         condition += " AND status = 'error'";

@@ -161,14 +161,14 @@ pub(super) async fn list(link: &Link, filter: &SessionFilter) -> Result<Vec<Sess
     let (mut condition, mut values) = ("TRUE".to_owned(), Vec::<&(dyn ToSql + Sync)>::new());
     if let Some(workspace) = &workspace {
         values.push(workspace);
-        condition += &format!(" AND workspace = ${}", values.len());
+        condition = format!("{condition} AND workspace = ${}", values.len());
     }
     if !filter.with_sub_agents {
         condition += " AND NOT EXISTS (SELECT 1 FROM sub_agents WHERE sub_agents.session = sessions.id)";
     }
     if let Some(agent) = &agent {
         values.push(agent);
-        condition += &format!(" AND agent = ${}", values.len());
+        condition = format!("{condition} AND agent = ${}", values.len());
     }
     // The server cannot count what the test of the title leaves over.
     let limit = filter.limit.filter(|_| filter.title.is_none()).map(integer);

@@ -103,7 +103,8 @@ impl TableSum {
     }
 
     pub(super) fn hash(&self) -> String {
-        self.sum.iter().map(|word| format!("{word:016x}")).collect()
+        let [one, two, three, four] = self.sum;
+        format!("{one:016x}{two:016x}{three:016x}{four:016x}")
     }
 }
 
