@@ -318,7 +318,8 @@ mod tests {
         for number in 0..MOST_CANVASES + 3 {
             canvas.ask(&number.to_string(), document("x")).unwrap();
         }
-        assert_eq!((canvas.book().canvases.len(), canvas.is_shown("0"), canvas.is_shown("10")), (MOST_CANVASES, false, true));
+        let count = canvas.book().canvases.len();
+        assert_eq!((count, canvas.is_shown("0"), canvas.is_shown("10")), (MOST_CANVASES, false, true));
         let large = json!({"dataModelUpdate": {"surfaceId": "m", "contents": "x".repeat(400 * 1024)}});
         canvas.ask("s", CanvasCommand::Push(vec![large.clone(), large.clone()])).unwrap();
         let full = canvas.ask("s", CanvasCommand::Push(vec![large.clone()])).err().unwrap();

@@ -36,12 +36,18 @@ export function canvasPanel(sessionId) {
     allow.setAttribute('aria-pressed', 'false');
     frame?.remove();
     frame = h('iframe', { sandbox: 'allow-scripts', referrerpolicy: 'no-referrer', title: 'What the agent shows', src: `/canvas/${key}` });
-    ready = new Promise((resolve) => {
+    const loaded = new Promise((resolve) => {
       frame.whenReady = resolve;
     });
+    ready = loaded.then(() => !isDocument && draw(messages));
     element.append(frame);
-    if (!isDocument) ready.then(() => ask({ op: 'init', token })).then(() => messages?.length && ask({ op: 'push', messages }));
     return undefined;
+  }
+
+  /** Gives our script in the frame its token, and what there is to draw. */
+  async function draw(messages) {
+    await post({ op: 'init', token });
+    if (messages?.length) await post({ op: 'push', messages });
   }
 
   function toggle() {
@@ -57,20 +63,29 @@ export function canvasPanel(sessionId) {
   async function receive(event) {
     const { op, request } = event;
     let answer = {};
-    if (op === 'show') show(event);
-    else if (op === 'hide') element.remove();
+    if (op === 'show') {
+      show(event);
+      await Promise.race([ready, late()]);
+    } else if (op === 'hide') element.remove();
     else answer = await ask(event);
     if (answer) await api.post(`/api/canvas/answers/${encodeURIComponent(request)}`, { answer }).catch(() => {});
   }
 
   /** Asks the frame; nothing if it does not answer in time. */
   async function ask(message) {
-    const late = new Promise((resolve) => setTimeout(resolve, PATIENCE, null));
-    if (!frame || (await Promise.race([ready.then(() => true), late])) === null) return null;
+    if (!frame || (await Promise.race([ready.then(() => true), late()])) === null) return null;
+    return post(message);
+  }
+
+  function late() {
+    return new Promise((resolve) => setTimeout(resolve, PATIENCE, null));
+  }
+
+  async function post(message) {
     const number = message.request ?? `own-${Math.random()}`;
     const answered = new Promise((resolve) => waiting.set(number, resolve));
     frame.contentWindow.postMessage({ ...message, request: number }, '*');
-    const answer = await Promise.race([answered, late]);
+    const answer = await Promise.race([answered, late()]);
     waiting.delete(number);
     return answer;
   }

@@ -46,7 +46,7 @@ async fn each_action_reaches_the_page() {
     let push = json!({"deleteSurface": {"surfaceId": "main"}});
     for (arguments, said) in [
         (json!({"action": "present"}), "The canvas is shown."),
-        (json!({"action": "present", "target": "a.html"}), "The canvas shows a.html."),
+        (json!({"action": "present", "url": "a.html"}), "The canvas shows a.html."),
         (json!({"action": "navigate", "url": "notes.txt"}), "The canvas shows notes.txt."),
         (json!({"action": "navigate", "url": "https://web.test/"}), "The canvas shows https://web.test/."),
         (json!({"action": "hide"}), "The canvas is hidden."),
@@ -55,7 +55,7 @@ async fn each_action_reaches_the_page() {
     ] {
         assert_eq!(expect_text(act(&host, arguments).await), said);
     }
-    let text = expect_text(act(&host, json!({"action": "eval", "javaScript": "6 * 7"})).await);
+    let text = expect_text(act(&host, json!({"action": "eval", "java_script": "6 * 7"})).await);
     assert!(
         text.starts_with("The text between the markers is what the script in the canvas returned") && text.contains("\n42\n"),
         "{text}"
