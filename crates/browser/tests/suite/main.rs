@@ -25,6 +25,7 @@ macro_rules! cases {
 
 const CASES: &[(&str, Case)] = cases![
     lifecycle::browser_starts_and_leaves_nothing_behind,
+    lifecycle::killed_program_leaves_no_process_and_its_folder_goes_with_the_next,
     snapshots::page_is_described_with_refs_and_acted_on,
     snapshots::refs_survive_re_rendering_and_stale_ones_tell_what_is_there,
     snapshots::frames_and_shadow_roots_are_part_of_the_page,
@@ -40,6 +41,10 @@ fn main() {}
 #[cfg(target_os = "linux")]
 fn main() {
     haft_sandbox::launcher::main_if_asked();
+    if let Some(folder) = std::env::var_os(lifecycle::VICTIM) {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        return runtime.block_on(lifecycle::wait_to_be_killed(folder.as_ref()));
+    }
     // What cargo-nextest asks of every test program, and how it runs one test.
     let words: Vec<String> = std::env::args().skip(1).collect();
     if words.iter().any(|word| word == "--list") {

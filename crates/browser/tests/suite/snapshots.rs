@@ -1,6 +1,6 @@
 //! What a snapshot says of a page, and what becomes of its refs.
 
-use haft_contract::ports::{BrowserAction, SnapshotFormat, SnapshotOptions};
+use haft_contract::ports::{BrowserAction, PageAct, SnapshotFormat, SnapshotOptions};
 
 use crate::server::{Page, Server};
 use crate::world::{World, click, options, reference};
@@ -44,6 +44,16 @@ pub(crate) async fn page_is_described_with_refs_and_acted_on() {
     }
     let aria = world.snapshot_with(SnapshotOptions { format: SnapshotFormat::Aria, ..options() }).await;
     assert!(aria.starts_with("- main [ref=e9]\n  - heading \"Sign up\" [ref=e10] [level=1]"), "{aria}");
+    for (function, expected) in
+        [("() => document.title", "Form"), ("document.forms.length + 1", "2"), ("async () => ({ a: [1] })", "{\n  \"a\": [\n    1\n  ]\n}")]
+    {
+        let reply = world.act(PageAct::Evaluate { function: function.into(), element: None }).await.unwrap();
+        assert_eq!(reply.page.as_deref(), Some(expected), "{function}");
+    }
+    let text = world.act(PageAct::Evaluate { function: "(element) => element.name".into(), element: Some("e1".into()) }).await.unwrap();
+    assert_eq!(text.page.as_deref(), Some("n"));
+    let thrown = world.act(PageAct::Evaluate { function: "() => { throw new Error('no') }".into(), element: None }).await.unwrap_err();
+    assert!(thrown.message().starts_with("The script failed: Error: no"), "{}", thrown.message());
     let labelled = world.perform(BrowserAction::Snapshot(SnapshotOptions { labels: true, ..options() })).await.unwrap();
     assert!(labelled.picture.is_some_and(|(mime, data)| mime == "image/png" && data.starts_with(b"\x89PNG")));
 }

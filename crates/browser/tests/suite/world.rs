@@ -1,6 +1,6 @@
 //! A machine with browsers, and the short words in which tests use one.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -32,7 +32,9 @@ impl EgressGate for TestGate {
 }
 
 pub(crate) struct World {
-    folder: tempfile::TempDir,
+    folder: PathBuf,
+    /// Removed at the end.
+    _temporary: Option<tempfile::TempDir>,
     pub(crate) processes: Arc<LocalProcesses>,
     pub(crate) browsers: BrowserService,
     pub(crate) gate: Arc<TestGate>,
@@ -43,30 +45,35 @@ pub(crate) const PAGES: &[&str] = &["127.0.0.2", "127.0.0.3"];
 
 impl World {
     pub(crate) fn new() -> Self {
-        Self::with(BrowserSettings { program: None, scripts: true }, Arc::new(SystemResolver))
+        Self::with_names(SystemResolver)
+    }
+
+    /// With its files in this folder, which stays.
+    pub(crate) fn in_folder(folder: &Path) -> Self {
+        Self::with(folder.to_owned(), None, Arc::new(SystemResolver))
     }
 
     /// With these names in place of those of the network.
     pub(crate) fn with_names(names: impl Resolve + 'static) -> Self {
-        Self::with(BrowserSettings { program: None, scripts: true }, Arc::new(names))
+        let temporary = tempfile::tempdir().unwrap();
+        Self::with(temporary.path().to_owned(), Some(temporary), Arc::new(names))
     }
 
-    pub(crate) fn with(settings: BrowserSettings, resolver: Arc<dyn Resolve>) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let (root, data) = (folder.path().join("root"), folder.path().join("data"));
+    fn with(folder: PathBuf, temporary: Option<tempfile::TempDir>, resolver: Arc<dyn Resolve>) -> Self {
+        let (root, data) = (folder.join("root"), folder.join("data"));
         std::fs::create_dir_all(&root).unwrap();
         std::fs::create_dir_all(&data).unwrap();
         let files = Arc::new(LocalFiles::open(WorkspaceOptions::new(&root)).unwrap());
         let http = Arc::new(GuardedClient::with(NetworkRules::parse(PAGES, &[] as &[&str]).unwrap(), HttpOptions::default(), resolver));
         let options = ShellOptions::new(Launcher::current().unwrap(), &data);
         let processes = Arc::new(LocalProcesses::default().with_shell(options, files, http));
-        let browsers = BrowserService::new(Arc::clone(&processes), settings);
+        let browsers = BrowserService::new(Arc::clone(&processes), BrowserSettings { program: None, scripts: true });
         let gate = Arc::new(TestGate { permitted: PAGES.iter().map(|host| (*host).to_owned()).collect(), ..TestGate::default() });
-        Self { folder, processes, browsers, gate }
+        Self { folder, _temporary: temporary, processes, browsers, gate }
     }
 
     pub(crate) fn data(&self) -> PathBuf {
-        self.folder.path().join("data")
+        self.folder.join("data")
     }
 
     pub(crate) async fn perform(&self, action: BrowserAction) -> Result<BrowserReply, ToolError> {

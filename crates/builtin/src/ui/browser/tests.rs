@@ -161,7 +161,7 @@ async fn results_separate_our_words_from_those_of_the_page() {
     assert_eq!(*page.asked.lock().unwrap(), expected);
     let picture = run(json!({"action": "screenshot"})).await.unwrap();
     assert_eq!(picture.content[1], Content::Image { mime: "image/png".into(), data: vec![1] });
-    assert_eq!(expect_text(run(json!({"action": "pdf"})).await), "Did it.\nSaved 4 bytes to page.pdf.");
+    assert_eq!(expect_text(run(json!({"action": "pdf"})).await), "Did it.Saved 4 bytes to page.pdf.");
     run(json!({"action": "upload", "input_ref": "e1", "paths": ["a.txt"]})).await.unwrap();
     let files = vec![PageFile { name: "a.txt".into(), content: b"alpha".to_vec() }];
     let uploaded = (None, BrowserAction::Upload { element: Some("e1".into()), selector: None, files }, Vec::new());
