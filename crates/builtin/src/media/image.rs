@@ -61,12 +61,15 @@ pub(crate) struct Params {
     #[serde(default)]
     images: Vec<String>,
     /// The model to ask, one of those that the user configured. Defaults to the first; the others are asked if it fails.
+    #[schemars(extend("x-rare" = true))]
     model: Option<String>,
     /// The largest size of a picture in megabytes. Defaults to 32.
     #[schemars(range(min = 1, max = 32))]
+    #[schemars(extend("x-rare" = true))]
     max_bytes_mb: Option<u32>,
     /// How many pictures to accept at most. Defaults to 20.
     #[schemars(range(min = 1, max = 20))]
+    #[schemars(extend("x-rare" = true))]
     max_images: Option<usize>,
 }
 

@@ -46,6 +46,7 @@ pub(crate) struct Params {
     status: MessageStatus,
     /// Paths of files that belong to it: at most 20, each at most 50 MB.
     #[serde(default)]
+    #[schemars(extend("x-rare" = true))]
     attachments: Vec<String>,
 }
 

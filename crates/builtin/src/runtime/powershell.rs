@@ -45,7 +45,7 @@ pub(crate) struct Params {
     /// Its purpose in a few words; shown to the user.
     description: Option<String>,
     /// The directory to run it in. Defaults to the workspace.
-    #[schemars(extend("x-aliases" = ["cwd", "directory", "working_directory"]))]
+    #[schemars(extend("x-rare" = true, "x-aliases" = ["cwd", "directory", "working_directory"]))]
     workdir: Option<PathBuf>,
     /// After how many milliseconds it continues in the background, 10 to 120000. Defaults to 10000.
     #[schemars(extend("x-rare" = true))]

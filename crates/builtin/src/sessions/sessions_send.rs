@@ -41,6 +41,7 @@ pub(crate) struct Params {
     /// The label of a sub-agent that you started.
     label: Option<String>,
     /// How long to wait for an answer, at most 300; 0 to send only. Defaults to 30.
+    #[schemars(extend("x-rare" = true))]
     timeout_seconds: Option<u64>,
 }
 

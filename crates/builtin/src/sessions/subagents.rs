@@ -61,6 +61,7 @@ pub(crate) struct Params {
     #[schemars(extend("x-rare" = true))]
     recent_minutes: Option<u64>,
     /// For 'wait': how many seconds, at most 600. Defaults to 60.
+    #[schemars(extend("x-rare" = true))]
     timeout_seconds: Option<u64>,
 }
 

@@ -48,7 +48,7 @@ pub(crate) struct Params {
     glob: Option<Vec<String>>,
     /// Only files of this type, by ripgrep's names, such as 'rust' or 'py'.
     #[serde(rename = "type")]
-    #[schemars(extend("x-aliases" = ["file_type"]))]
+    #[schemars(extend("x-rare" = true, "x-aliases" = ["file_type"]))]
     kind: Option<String>,
     /// The kind of result. Defaults to 'files_with_matches'.
     #[schemars(extend("x-aliases" = ["mode"]))]

@@ -25,7 +25,7 @@ pub(crate) struct Params {
     #[schemars(extend("x-aliases" = ["lang"]))]
     language: LanguageName,
     /// After how many milliseconds it is stopped, at most 110000. Defaults to 30000.
-    #[schemars(extend("x-aliases" = ["timeout"]))]
+    #[schemars(extend("x-rare" = true, "x-aliases" = ["timeout"]))]
     timeout_ms: Option<u64>,
     /// Start a new interpreter without any state first.
     reset: Option<bool>,

@@ -236,16 +236,18 @@ fn rule() -> impl Strategy<Value = String> {
 }
 
 fn effect() -> impl Strategy<Value = Effect> {
-    let path = prop::collection::vec(name(), 1..5).prop_map(|names| names.join("/"));
-    let place = (any::<bool>(), any::<bool>(), path).prop_map(|(whole, is_tree, path)| {
-        let path = if whole { format!("/{path}") } else { path };
-        if is_tree { tree(&path) } else { file(&path) }
-    });
+    let place = || {
+        let path = prop::collection::vec(name(), 1..5).prop_map(|names| names.join("/"));
+        (any::<bool>(), any::<bool>(), path).prop_map(|(whole, is_tree, path)| {
+            let path = if whole { format!("/{path}") } else { path };
+            if is_tree { tree(&path) } else { file(&path) }
+        })
+    };
     let host = prop::sample::select(vec!["example.org", "a.example.org", "b.a.example.org", "other.net", "10.0.0.1"]);
     prop_oneof![
-        place.clone().prop_map(Effect::Write),
-        place.clone().prop_map(Effect::Read),
-        place.prop_map(Effect::Delete),
+        place().prop_map(Effect::Write),
+        place().prop_map(Effect::Read),
+        place().prop_map(Effect::Delete),
         host.prop_map(|host| Effect::Connect(Connect::new("https", host, 443, "GET"))),
         prop::sample::select(vec!["git push origin", "git status", "ls", "./ls"]).prop_map(|line| Effect::Exec(exec(line))),
     ]
