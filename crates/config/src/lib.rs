@@ -75,7 +75,7 @@ pub use trust::{FILES, PendingTrust};
 pub use value::{ConfigValue, RootSetting};
 pub use variables::FlagValue;
 
+pub use browser::BrowserConfig;
 pub use load::load;
 pub use memory::MemoryConfig;
-pub use browser::BrowserConfig;
 pub use web::WebConfig;

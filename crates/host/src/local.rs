@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
-use haft_contract::ports::{BrowserControl, Clock, FileSystem, Host, HttpClient, Notifier, PageCache, ProcessRunner, Services, SystemProbe, WebSettings};
+use haft_contract::ports::{
+    BrowserControl, Clock, FileSystem, Host, HttpClient, Notifier, PageCache, ProcessRunner, Services, SystemProbe, WebSettings,
+};
 
 use crate::{FolderPageCache, GuardedClient, LocalNotifier, LocalSystem, SystemClock};
 

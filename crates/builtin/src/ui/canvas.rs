@@ -206,7 +206,10 @@ async fn pushed(params: &Params, cx: &ToolContext) -> Result<Vec<Value>, ToolErr
 
 /// What the page adds, such as that it shows another session.
 fn with_note(text: String, answer: &Value) -> String {
-    answer["note"].as_str().map_or(text.clone(), |note| format!("{text} {note}"))
+    match answer["note"].as_str() {
+        Some(note) => text + " " + note,
+        None => text,
+    }
 }
 
 async fn snapshot(params: &Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {

@@ -14,17 +14,20 @@ use super::matcher::{EffectForm, Matcher};
 use super::path::{Anchor, Spellings};
 use super::scope::Kinds;
 
+/// Positions of rules by a name that they need.
+type RulesByName = HashMap<String, Vec<usize>>;
+
 /// Rules by a name that they need; the lists are in order, the strictest rule first.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RuleIndex {
     /// By the kind of effect: rules without a name that they need.
     others: [Vec<usize>; Kinds::COUNT],
     /// By the file name of the program.
-    programs: HashMap<String, Vec<usize>>,
+    programs: RulesByName,
     /// By the domain, or the one above all its hosts.
-    domains: HashMap<String, Vec<usize>>,
+    domains: RulesByName,
     /// By where a path counts from, the place of a name from there, and the name.
-    paths: Vec<(Anchor, usize, HashMap<String, Vec<usize>>)>,
+    paths: Vec<(Anchor, usize, RulesByName)>,
     /// All that are in `paths`.
     all_paths: Vec<usize>,
 }
@@ -96,11 +99,7 @@ impl RuleIndex {
     }
 }
 
-fn place_of(
-    paths: &mut Vec<(Anchor, usize, HashMap<String, Vec<usize>>)>,
-    anchor: Anchor,
-    place: usize,
-) -> &mut HashMap<String, Vec<usize>> {
+fn place_of(paths: &mut Vec<(Anchor, usize, RulesByName)>, anchor: Anchor, place: usize) -> &mut RulesByName {
     let known = paths.iter().position(|(of, at, _)| (*of, *at) == (anchor, place));
     let index = known.unwrap_or_else(|| {
         paths.push((anchor, place, HashMap::new()));

@@ -210,7 +210,9 @@ impl Params {
                 given(self.path.as_ref()).map(drop).ok_or_else(|| missing("path", "where to save the file in the workspace"))
             }
             Action::Upload if self.uploads().is_empty() => Err(missing("paths", "the files of the workspace")),
-            Action::Upload if self.upload_ref().is_none() && self.element.is_none() => Err(missing("ref", "the ref of the field for files")),
+            Action::Upload if self.upload_ref().is_none() && self.element.is_none() => {
+                Err(missing("ref", "the ref of the field for files"))
+            }
             _ => Ok(()),
         }
     }

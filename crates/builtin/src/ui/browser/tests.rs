@@ -94,7 +94,10 @@ fn calls_that_lack_something_are_refused() {
         (json!({"action": "act", "kind": "type", "ref": "e1"}), "Missing required parameter: 'text'"),
         (json!({"action": "act", "kind": "wait"}), "Missing required parameter: 'text'"),
         (json!({"action": "act", "kind": "fill"}), "Missing required parameter: 'fields'"),
-        (json!({"action": "act", "kind": "click", "ref": "e1", "button": "fourth"}), "Parameter 'button': 'fourth' is none of: left, middle, right"),
+        (
+            json!({"action": "act", "kind": "click", "ref": "e1", "button": "fourth"}),
+            "Parameter 'button': 'fourth' is none of: left, middle, right",
+        ),
         (json!({"action": "act", "request": {"kind": "jump"}}), "Parameter 'request' is not an act"),
         (json!({"action": "act", "kind": "evaluate", "fn": "() => 1"}), "Scripts of the model do not run in pages here"),
         (json!({"action": "act", "request": {"kind": "evaluate", "fn": "1"}}), "Scripts of the model do not run in pages here"),
@@ -154,10 +157,8 @@ async fn results_separate_our_words_from_those_of_the_page() {
         max_chars: 10_000,
     };
     let hosts = vec![("example.org".to_owned(), 443)];
-    let expected = [
-        (None, BrowserAction::Navigate("https://example.org/".into()), hosts.clone()),
-        (None, BrowserAction::Snapshot(options), hosts),
-    ];
+    let expected =
+        [(None, BrowserAction::Navigate("https://example.org/".into()), hosts.clone()), (None, BrowserAction::Snapshot(options), hosts)];
     assert_eq!(*page.asked.lock().unwrap(), expected);
     let picture = run(json!({"action": "screenshot"})).await.unwrap();
     assert_eq!(picture.content[1], Content::Image { mime: "image/png".into(), data: vec![1] });
