@@ -402,19 +402,19 @@ async fn socket(listener: &tokio::net::TcpListener, envelopes: Vec<serde_json::V
     stream.write_all(answer.as_bytes()).await.unwrap();
     let (read, write) = tokio::io::split(stream);
     let (mut reader, mut writer) = (WsReader::new(read, WsRole::Server), WsWriter::new(write, WsRole::Server));
-    let mut heard = Vec::new();
+    let mut replies = Vec::new();
     writer.send(&WsMessage::Ping(b"x".to_vec())).await.unwrap();
     assert_eq!(reader.next().await.unwrap(), WsMessage::Pong);
     for envelope in envelopes {
         writer.send(&WsMessage::Text(envelope.to_string())).await.unwrap();
         if envelope["envelope_id"].is_string() {
             match reader.next().await {
-                Ok(WsMessage::Text(text)) => heard.push(text),
+                Ok(WsMessage::Text(text)) => replies.push(text),
                 other => panic!("{other:?}"),
             }
         }
     }
-    heard
+    replies
 }
 
 #[tokio::test]
