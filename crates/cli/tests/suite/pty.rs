@@ -39,7 +39,7 @@ pub(crate) struct Pty {
 struct Shown {
     state: Mutex<(Vec<u8>, bool)>,
     changed: Condvar,
-    /// The terminal goes, whoever reads it.
+    /// The terminal goes while it is read.
     closes: AtomicBool,
 }
 

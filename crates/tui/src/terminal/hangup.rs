@@ -73,7 +73,7 @@ fn watch() {
     }
     sleep(GRACE);
     loop {
-        // A process that goes on without a terminal goes on until it reads keys.
+        // A process that continues without a terminal may do so until it reads keys.
         while READERS.load(Ordering::Acquire) == 0 {
             sleep(PERIOD);
         }
