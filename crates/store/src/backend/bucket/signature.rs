@@ -121,7 +121,7 @@ mod tests {
         };
         let host = ("host", "examplebucket.s3.amazonaws.com");
         let (hash, time) = (("x-amz-content-sha256", EMPTY), ("x-amz-date", "20130524T000000Z"));
-        let cases: [(&str, Vec<(&str, &str)>, Vec<_>, &str); 3] = [
+        let cases = [
             (
                 "/test.txt",
                 vec![],

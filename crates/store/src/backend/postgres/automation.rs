@@ -36,7 +36,7 @@ const FORGET_NOTICES: &str = "DELETE FROM automation_notices WHERE md5(workspace
      (SELECT sequence FROM automation_notices WHERE md5(workspace) = md5($1::bytea) AND workspace = $1 ORDER BY sequence DESC LIMIT 1 OFFSET $2)";
 const NEXT_DUE: &str = "SELECT min(due) FROM (SELECT min(next_due) AS due FROM automation_jobs WHERE md5(workspace) = md5($1::bytea) \
      AND workspace = $1 AND next_due IS NOT NULL UNION ALL SELECT min(delivery_due) FROM automation_runs \
-     WHERE md5(workspace) = md5($1::bytea) AND workspace = $1 AND delivery_due IS NOT NULL) AS both";
+     WHERE md5(workspace) = md5($1::bytea) AND workspace = $1 AND delivery_due IS NOT NULL) AS times";
 const IN_FOLDER: &str = "md5(workspace) = md5($1::bytea) AND workspace = $1";
 
 /// An [`AutomationStore`] on the server of a [`PostgresLog`](crate::PostgresLog), which makes it.
