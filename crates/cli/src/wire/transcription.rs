@@ -20,7 +20,7 @@ use crate::failure::Failure;
 const FILE: &str = "{file}";
 /// The same without braces, which mean something in a shell.
 const MARK: &str = "%haft-recording%";
-const TIME: Duration = Duration::from_secs(120);
+const TIME: Duration = Duration::from_mins(2);
 const MOST_BYTES: u64 = 1024 * 1024;
 
 /// Runs a program of the user's configuration with the recording, as the user.

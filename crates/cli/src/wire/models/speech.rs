@@ -19,7 +19,7 @@ const ELEVENLABS_KEY: &str = "ELEVENLABS_API_KEY";
 const ELEVENLABS_VOICE: &str = "21m00Tcm4TlvDq8ikWAM";
 const OPENAI_VOICE: &str = "alloy";
 /// A voice message of some minutes on a slow machine.
-const TRANSCRIPTION_TIME: Duration = Duration::from_secs(120);
+const TRANSCRIPTION_TIME: Duration = Duration::from_mins(2);
 
 /// Whether espeak-ng is installed.
 pub(crate) fn has_espeak() -> bool {
