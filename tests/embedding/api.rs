@@ -67,7 +67,7 @@ fn code(text: &str) -> String {
 
 /// The names that a source brings in from these crates: `use uuid::{Timestamp, Uuid}` brings two.
 fn imported(code: &str, crates: &BTreeSet<String>) -> BTreeSet<String> {
-    let uses = code.split('\n').flat_map(|line| line.trim_start().strip_prefix("use "));
+    let uses = code.split('\n').filter_map(|line| line.trim_start().strip_prefix("use "));
     let foreign = uses.filter(|path| crates.iter().any(|name| path.split("::").next() == Some(name)));
     let words = foreign.flat_map(|path| path.split(|ch: char| !(ch.is_alphanumeric() || ch == '_')));
     words.filter(|word| word.starts_with(|ch: char| ch.is_uppercase())).map(str::to_owned).collect()

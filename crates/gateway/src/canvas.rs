@@ -183,7 +183,7 @@ impl CanvasBook {
                 (canvas.messages, canvas.bytes) = (Vec::new(), 0);
                 Ok(json!({"op": "reset"}))
             }
-            CanvasCommand::Push(messages) => push(canvas, messages),
+            CanvasCommand::Push(messages) => push(canvas, &messages),
             CanvasCommand::Eval(code) => needs_frame(canvas).map(|()| json!({"op": "eval", "code": code})),
             CanvasCommand::Snapshot { mime, max_width, quality } => {
                 needs_frame(canvas)?;
@@ -204,7 +204,7 @@ fn needs_frame(canvas: &SessionCanvas) -> Result<(), ToolError> {
 }
 
 /// Adds messages. A canvas that showed a document shows the interface from now on.
-fn push(canvas: &mut SessionCanvas, messages: Vec<Value>) -> Result<Value, ToolError> {
+fn push(canvas: &mut SessionCanvas, messages: &[Value]) -> Result<Value, ToolError> {
     let bytes: usize = messages.iter().map(|message| message.to_string().len()).sum();
     if canvas.messages.len() + messages.len() > MOST_MESSAGES || canvas.bytes + bytes > MOST_BYTES {
         return Err(ToolError::new(

@@ -40,8 +40,8 @@ async fn text_is_spoken_by_servers_of_both_kinds() {
 async fn recording_goes_as_a_form_and_its_text_comes_back() {
     let server = Server::playing(vec![answer(200, JSON, r#"{"text": " hello there "}"#)]).await;
     let recording = Recording { name: "voi\"ce\r\n.ogg", mime: "audio/ogg", data: b"OggS--haft-\r\n" };
-    let heard = ModelClient::new(Options::default()).transcription(&endpoint(server.url()), "acme", "whisper-1", recording).await;
-    assert_eq!(heard.as_deref(), Ok(" hello there "));
+    let transcript = ModelClient::new(Options::default()).transcription(&endpoint(server.url()), "acme", "whisper-1", recording).await;
+    assert_eq!(transcript.as_deref(), Ok(" hello there "));
     let [request] = server.received().try_into().unwrap();
     let (head, form) = request.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("POST /v1/audio/transcriptions HTTP/1.1\r\n"), "{head}");
@@ -78,6 +78,6 @@ async fn failures_of_services_hide_the_key_and_are_not_retried() {
     }
     let server = Server::playing(vec![answer(200, JSON, r#"{"words": []}"#)]).await;
     let recording = Recording { name: "a.ogg", mime: "audio/ogg", data: b"x" };
-    let heard = ModelClient::new(Options::default()).transcription(&endpoint(server.url()), "acme", "w", recording).await;
+    let transcript = ModelClient::new(Options::default()).transcription(&endpoint(server.url()), "acme", "w", recording).await;
     assert_eq!(heard.unwrap_err().kind, ProviderErrorKind::Malformed);
 }
