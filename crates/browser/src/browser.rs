@@ -21,7 +21,7 @@ use crate::state::SharedState;
 /// How long a browser may take to start.
 const START_TIME: Duration = Duration::from_mins(1);
 /// Bytes of its messages that are kept for an error.
-const LAST_WORDS: usize = 4096;
+const STDERR_TAIL: usize = 4096;
 /// Refused hosts that a result names.
 const MOST_REFUSALS: usize = 10;
 
@@ -33,7 +33,7 @@ pub(crate) struct Browser {
     pub(crate) child: IsolatedChild,
     pub(crate) settings: BrowserSettings,
     gate: Arc<PageGate>,
-    last_words: Arc<Mutex<Vec<u8>>>,
+    stderr_tail: Arc<Mutex<Vec<u8>>>,
     /// One action after the other.
     turn: tokio::sync::Mutex<()>,
 }
@@ -58,12 +58,12 @@ impl Browser {
         };
         let state = Arc::new(SharedState::default());
         let devtools = DevTools::connect(input, output, Arc::new(StateEvents(Arc::clone(&state))));
-        let last_words = Arc::default();
+        let stderr_tail = Arc::default();
         if let Some(errors) = child.errors.take() {
-            tokio::spawn(read_last_words(errors, Arc::clone(&last_words)));
+            tokio::spawn(read_stderr_tail(errors, Arc::clone(&stderr_tail)));
         }
         let turn = tokio::sync::Mutex::default();
-        let browser = Self { devtools, state, child, settings: settings.clone(), gate, last_words, turn };
+        let browser = Self { devtools, state, child, settings: settings.clone(), gate, stderr_tail, turn };
         match tokio::time::timeout(START_TIME, browser.prepare()).await {
             Ok(Ok(())) => Ok(browser),
             Ok(Err(error)) => Err(browser.failed_start(&error)),
@@ -94,7 +94,7 @@ impl Browser {
     }
 
     fn failed_start(&self, error: &PageError) -> ToolError {
-        let words = self.last_words.lock().unwrap_or_else(PoisonError::into_inner);
+        let words = self.stderr_tail.lock().unwrap_or_else(PoisonError::into_inner);
         let words = String::from_utf8_lossy(&words);
         let is_fault =
             |line: &&str| line.contains("FATAL") || line.contains("haft-sandbox") || line.contains("bwrap") || line.contains("error while");
@@ -238,12 +238,12 @@ impl Browser {
 }
 
 /// Keeps the end of what a browser prints.
-async fn read_last_words(mut errors: impl tokio::io::AsyncRead + Unpin, last: Arc<Mutex<Vec<u8>>>) {
+async fn read_stderr_tail(mut errors: impl tokio::io::AsyncRead + Unpin, last: Arc<Mutex<Vec<u8>>>) {
     let mut piece = [0; 1024];
     while let Ok(count @ 1..) = errors.read(&mut piece).await {
         let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
         last.extend_from_slice(&piece[..count]);
-        let beyond = last.len().saturating_sub(LAST_WORDS);
+        let beyond = last.len().saturating_sub(STDERR_TAIL);
         last.drain(..beyond);
     }
 }

@@ -165,7 +165,7 @@ impl Plan {
     pub fn effects(&self) -> &[Effect] {
         self.effects.as_ref().map_or(&[], |effects| effects.as_slice())
     }
-    /// The effects, for whoever needs them longer than the plan.
+    /// The effects, for a caller that needs them longer than the plan.
     pub fn shared_effects(&self) -> Option<Arc<Vec<Effect>>> {
         self.effects.clone()
     }

@@ -53,7 +53,7 @@ pub(super) fn is_suspicious(bytes: &[u8]) -> bool {
 
 fn has_start(starts: &Searcher, bytes: &[u8]) -> bool {
     let mut from = 0;
-    // One start can lie across another, so that the search goes on one byte behind each.
+    // One start can lie across another, so that the search continues one byte behind each.
     while let Some(found) = starts.find_in(bytes, (from..bytes.len()).into()) {
         let at = found.start();
         let is_block = || bytes[at..].starts_with(BLOCK_END.as_bytes()) && bytes[..at + BLOCK_END.len()].ends_with(BLOCK.as_bytes());

@@ -148,7 +148,7 @@ fn restarting_model(request: &Value) -> Round {
     let text = request["messages"].to_string();
     let call = |name: &str, arguments: Value| Round::Calls(vec![("c1".to_owned(), name.to_owned(), arguments)]);
     if text.contains("Your turn was cut off") {
-        Round::Text("I went on.".into())
+        Round::Text("I continued.".into())
     } else if text.contains("The server restarts when") || text.contains("begun-and-ended") {
         Round::Text("Ended.".into())
     } else if text.contains("please restart") {
@@ -190,7 +190,7 @@ fn restart_that_a_model_asks_for_hands_over_what_runs() {
     let answers = || std::net::TcpStream::connect(&served.address).is_ok() && page.get("/api/me").status == 200;
     wait("the server does not start again", &|| answers() && page.read("/api/me")["started"] != started);
     let items = |session: &str| page.read(&format!("/api/sessions/{session}/items")).to_string();
-    wait("the turn is not continued", &|| items(&slow).contains("I went on."));
+    wait("the turn is not continued", &|| items(&slow).contains("I continued."));
     wait("the conversation is not told", &|| items(&asking).contains("[The server was restarted: an update]"));
     assert_eq!(std::fs::read_to_string(talk.world.file("done.txt")).unwrap(), "begun\n", "the command ran once");
     assert_eq!(ended_runs(&page, "soon", 1).len(), 1);

@@ -79,5 +79,5 @@ async fn failures_of_services_hide_the_key_and_are_not_retried() {
     let server = Server::playing(vec![answer(200, JSON, r#"{"words": []}"#)]).await;
     let recording = Recording { name: "a.ogg", mime: "audio/ogg", data: b"x" };
     let transcript = ModelClient::new(Options::default()).transcription(&endpoint(server.url()), "acme", "w", recording).await;
-    assert_eq!(heard.unwrap_err().kind, ProviderErrorKind::Malformed);
+    assert_eq!(transcript.unwrap_err().kind, ProviderErrorKind::Malformed);
 }

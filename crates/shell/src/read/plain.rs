@@ -240,7 +240,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// What means itself wherever it stands in a word.
+/// What means itself anywhere in a word.
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'/' | b',' | b'+' | b'@' | b'%' | b':' | b'=')
 }

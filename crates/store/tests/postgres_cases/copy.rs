@@ -92,7 +92,7 @@ fn copy_is_continued_after_the_server_was_killed_and_a_difference_is_found() {
         assert_eq!(ids(&log).await, ids(&file).await);
         assert_eq!(messages(&log.sessions(), "s1").await, messages(&file.sessions(), "s1").await);
         assert_eq!(log.pre_images("r000001").await.unwrap(), file.pre_images("r000001").await.unwrap());
-        // Numbers go on after those that came along.
+        // Numbers continue after those that came along.
         log.keep(PreImageRecord { record: "r000002".into(), ..log.pre_images("r000001").await.unwrap()[0].clone() }).await.unwrap();
         log.sessions().append("s1", None, vec![message(99, "next")]).await.unwrap();
     });

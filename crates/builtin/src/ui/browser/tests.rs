@@ -7,12 +7,15 @@ use serde_json::{Value, json};
 
 use super::*;
 
+/// Tab, action, and the hosts of the plan.
+type Asked = (Option<String>, BrowserAction, Vec<(String, u16)>);
+
 /// A browser whose page is at an address, and that answers with what it was asked.
 #[derive(Default)]
 struct OnePage {
     address: Option<String>,
     scripts: bool,
-    asked: Mutex<Vec<(Option<String>, BrowserAction, Vec<(String, u16)>)>>,
+    asked: Mutex<Vec<Asked>>,
 }
 
 impl BrowserControl for OnePage {

@@ -38,7 +38,7 @@ const TABLES: [&str; 19] = [
     "channel_waiting",
     "channel_cursors",
 ];
-/// Tables whose rows have numbers, which go on after the highest one.
+/// Tables whose rows have numbers, which continue after the highest one.
 const NUMBERED: [(&str, &str); 8] = [
     ("pre_images", "sequence"),
     ("messages_replaced", "sequence"),

@@ -69,7 +69,7 @@ impl Server {
     pub(super) async fn connect(&self) -> Result<Link, Failure> {
         let (client, connection) = self.config.connect(self.tls.clone()).await?;
         let task = tokio::spawn(async move {
-            // Whoever uses the client gets the error.
+            // The caller of the client gets the error.
             connection.await.ok();
         });
         Ok(Link::new(client, task))

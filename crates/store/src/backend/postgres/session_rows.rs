@@ -39,7 +39,7 @@ const CLAIM: &str = "SELECT presence, pid, host, since FROM claims WHERE session
 pub(super) struct Locked<'a> {
     pub(super) id: &'a str,
     pub(super) messages: u64,
-    /// Whoever claimed it, and lives.
+    /// The process that claimed it, and lives.
     pub(super) holder: Option<Holder>,
 }
 

@@ -25,7 +25,7 @@ fn segment(marker: u8, content: &[u8]) -> Vec<u8> {
     [&[0xff, marker][..], &length.to_be_bytes(), content].concat()
 }
 
-fn riff_chunk(name: &[u8; 4], content: &[u8]) -> Vec<u8> {
+fn riff_chunk(name: [u8; 4], content: &[u8]) -> Vec<u8> {
     let length = u32::try_from(content.len()).unwrap();
     let padding = &[0][..content.len() % 2];
     [&name[..], &length.to_le_bytes(), content, padding].concat()
@@ -33,12 +33,12 @@ fn riff_chunk(name: &[u8; 4], content: &[u8]) -> Vec<u8> {
 
 fn webp(chunks: &[Vec<u8>]) -> Vec<u8> {
     let content = [&b"WEBP"[..], &chunks.concat()].concat();
-    riff_chunk(b"RIFF", &content)
+    riff_chunk(*b"RIFF", &content)
 }
 
 /// The header of an extended WebP file.
 fn extended(flags: u8, width: u8, height: u8) -> Vec<u8> {
-    riff_chunk(b"VP8X", &[flags, 0, 0, 0, width - 1, 0, 0, height - 1, 0, 0])
+    riff_chunk(*b"VP8X", &[flags, 0, 0, 0, width - 1, 0, 0, height - 1, 0, 0])
 }
 
 /// A picture of 20x10 with a comment, and with one in EXIF data.
@@ -52,7 +52,7 @@ pub(super) fn with_comment(format: PictureFormat, data: &[u8], comment: &[u8]) -
             let segments = [segment(0xfe, comment), segment(0xe1, &[b"http://ns.adobe.com/xap/1.0/\0", comment].concat())].concat();
             [&data[..2], &segments, &data[2..]].concat()
         }
-        PictureFormat::Webp => webp(&[extended(0b0100, 20, 10), data[12..].to_vec(), riff_chunk(b"XMP ", comment)]),
+        PictureFormat::Webp => webp(&[extended(0b0100, 20, 10), data[12..].to_vec(), riff_chunk(*b"XMP ", comment)]),
         PictureFormat::Gif => panic!("GIF is always encoded anew"),
     }
 }
@@ -90,7 +90,7 @@ fn grey(shade: u8, format: ImageFormat) -> Vec<u8> {
 }
 
 /// The content of the first chunk of a name.
-fn content(png: &[u8], name: &[u8; 4]) -> Vec<u8> {
+fn content(png: &[u8], name: [u8; 4]) -> Vec<u8> {
     let at = png.windows(4).position(|found| found == name).unwrap();
     let length = u32::from_be_bytes(*png[at - 4..].first_chunk().unwrap()) as usize;
     png[at + 4..at + 4 + length].to_vec()
@@ -104,9 +104,9 @@ pub(super) fn animated_png(shades: [u8; 2]) -> Vec<u8> {
         first[..33].to_vec(),
         chunk(*b"acTL", &[0, 0, 0, 2, 0, 0, 0, 0]),
         chunk(*b"fcTL", &control(0)),
-        chunk(*b"IDAT", &content(&first, b"IDAT")),
+        chunk(*b"IDAT", &content(&first, *b"IDAT")),
         chunk(*b"fcTL", &control(1)),
-        chunk(*b"fdAT", &[&[0, 0, 0, 2][..], &content(&second, b"IDAT")].concat()),
+        chunk(*b"fdAT", &[&[0, 0, 0, 2][..], &content(&second, *b"IDAT")].concat()),
         chunk(*b"IEND", b""),
     ]
     .concat()
@@ -117,7 +117,7 @@ pub(super) fn animated_webp(shades: [u8; 2]) -> Vec<u8> {
     let frames = shades.map(|shade| {
         // The last bit: not mixed with the background.
         let header = [0, 0, 0, 0, 0, 0, 3, 0, 0, 2, 0, 0, 100, 0, 0, 2];
-        riff_chunk(b"ANMF", &[&header[..], &grey(shade, ImageFormat::WebP)[12..]].concat())
+        riff_chunk(*b"ANMF", &[&header[..], &grey(shade, ImageFormat::WebP)[12..]].concat())
     });
-    webp(&[vec![extended(0b0000_0010, 4, 3), riff_chunk(b"ANIM", &[0; 6])], frames.to_vec()].concat())
+    webp(&[vec![extended(0b0000_0010, 4, 3), riff_chunk(*b"ANIM", &[0; 6])], frames.to_vec()].concat())
 }
