@@ -162,6 +162,8 @@ fn nothing_that_ships_depends_on_the_testkit() {
             "mcp" => &["policy"],
             // Links and roots are tried on real files.
             "prompts" | "memory" => &["host"],
+            // A real browser is tried in the real sandbox, behind the real proxy.
+            "browser" => &["host", "sandbox"],
             _ => &[],
         };
         let allowed: BTreeSet<String> = ["contract", "testkit", "engine", "store"].iter().chain(more).map(ToString::to_string).collect();
