@@ -124,10 +124,14 @@ fn lies_in(file: &Path, name: &str, modules: &[&str]) -> bool {
     ours && modules.iter().all(|module| places.any(|place| place == *module))
 }
 
-/// The names of functions beneath a test attribute.
+/// The names of functions beneath a test attribute, and of the cases that a conformance suite lists for every backend.
 fn tests_in(source: &str) -> Vec<String> {
-    let (mut names, mut marked) = (Vec::new(), false);
+    let (mut names, mut marked, mut in_cases) = (Vec::new(), false, false);
     for line in source.lines().map(str::trim) {
+        in_cases = line.ends_with("_cases! {") || (in_cases && line != "}");
+        if in_cases && line.chars().all(|ch| ch.is_ascii_alphanumeric() || ch == '_') {
+            names.push(line.to_owned());
+        }
         marked |= line.starts_with("#[test]") || line.starts_with("#[tokio::test");
         if let Some((_, rest)) = line.split_once("fn ").filter(|_| marked) {
             names.extend(rest.split(['(', '<']).next().map(str::to_owned));
@@ -142,6 +146,7 @@ fn test_names_are_recognized() {
     let source =
         "#[test]\n#[cfg(unix)]\nfn one() {}\nfn helper() {}\n#[tokio::test(flavor = \"x\")]\nasync fn two(a in 0..1) {}\n// fn three()";
     assert_eq!(tests_in(source), ["one", "two"]);
+    assert_eq!(tests_in("log_cases! {\n    four\n    five\n}\nsix"), ["four", "five"]);
     for (word, expected) in [
         ("engine::running::name", true),
         ("engine::name", true),
