@@ -161,7 +161,7 @@ fn what_cannot_be_is_said_and_nothing_is_written() {
         (&["coder", "--tool", "read_fil"], "there is no tool 'read_fil'\nhelp: did you mean read_file"),
         (&["coder", "--only", "read_fil"], "there is no tool 'read_fil'"),
         (&["coder", "--only", "group:nothing"], "there is no group 'nothing'"),
-        (&["coder", "--tool", "browser"], "the tool 'browser' is not in this build"),
+        (&["coder", "--tool", "whatsapp_login"], "the tool 'whatsapp_login' is not in this build"),
         (
             &["coder", "--tool", "noop"],
             "'noop' cannot be switched on for the agent 'coder': it is removed by tools.deny, config.toml:5\nhelp: remove 'noop' from tools.deny",
