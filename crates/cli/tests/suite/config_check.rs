@@ -90,7 +90,7 @@ fn settings_that_cannot_do_what_they_say_are_found() {
         (
             "[tools]\ndeny = [\"write_file\", \"group:runtime\", \"notebook_edit\", \"apply_patch\"]".into(),
             "tools.deny",
-            "'tools.deny' has 'write_file', and 'edit_file' can write files as well",
+            "'tools.deny' has 'write_file', and 'edit_file' and 'tts' can write files as well",
             "to deny the effect whichever tool has it, add 'write' to rules.deny, or 'write(…)' for a part of it",
         ),
         (
