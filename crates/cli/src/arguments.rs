@@ -215,7 +215,8 @@ pub(crate) enum CliCommand {
     #[command(long_about = help::PRUNE, after_long_help = help::PRUNE_EXAMPLES)]
     Prune(PruneArgs),
     /// Copy everything that is kept to a PostgreSQL server
-    #[command(long_about = help::STORE, after_long_help = help::STORE_EXAMPLES, disable_help_subcommand = true)]
+    // Of no use in an ordinary build, so that the list leaves it out; docs/FLEET.md names it.
+    #[command(hide = true, long_about = help::STORE, after_long_help = help::STORE_EXAMPLES, disable_help_subcommand = true)]
     Store {
         #[command(subcommand)]
         command: StoreCommand,
