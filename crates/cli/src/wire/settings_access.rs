@@ -336,6 +336,10 @@ mod tests {
             "tool_settings",
             "max_rounds",
             "node",
+            "browser",
+            "image",
+            "tts",
+            "transcription",
         ];
         let first = |key: &ConfigKey| key.path.split(['.', '[']).next().unwrap_or_default().to_owned();
         let settable: Vec<&str> = KEYS.iter().filter(|key| key.model_may_set).map(|key| key.path).collect();
