@@ -34,7 +34,7 @@ describe('changes', () => {
   step('what is ticked is applied, the rest is gone', async () => {
     const { page, server } = world;
     await page.click('button', 'Apply 3 paths, drop 1');
-    await page.until('word on it', () => document.querySelector('.toast')?.textContent.includes('Applied 3 paths'));
+    await page.until('word on it', () => [...document.querySelectorAll('.toast')].some((each) => each.textContent.includes('Applied 3 paths')));
     assert.equal(readFileSync(join(server.workspace, 'a.txt'), 'utf8'), 'one\ntwo\n');
     assert.equal(existsSync(join(server.workspace, 'docs/new.txt')), true);
     assert.equal(existsSync(join(server.workspace, 'docs/other.txt')), false);

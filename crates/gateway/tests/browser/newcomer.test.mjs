@@ -41,7 +41,7 @@ const save = async (text) => {
     text,
   );
   await page.click('button', 'Save');
-  await page.until('word on it', () => document.querySelector('.toast')?.textContent.includes('Saved') && !document.querySelector('dialog[open]'));
+  await page.until('word on it', () => [...document.querySelectorAll('.toast')].some((each) => each.textContent.includes('Saved')) && !document.querySelector('dialog[open]'));
   await page.evaluate(() => document.querySelectorAll('.toast').forEach((each) => each.remove()));
 };
 const send = (text) => sendOn(page, text);
@@ -124,7 +124,7 @@ describe('newcomer', { timeout: 600_000 }, () => {
     await page.press('Enter');
     await page.click('button', 'Undo…');
     await page.click('button', 'Undo');
-    await page.until('word on the undo', () => document.querySelector('.toast')?.textContent.includes('Undone'));
+    await page.until('word on the undo', () => [...document.querySelectorAll('.toast')].some((each) => each.textContent.includes('Undone')));
     assert.equal(existsSync(join(server.workspace, 'hello.txt')), false);
   });
 

@@ -101,10 +101,12 @@ fn outcome(result: &ToolResult) -> Result<String, (ErrorKind, String)> {
 async fn component_reaches_what_its_plan_names_and_nothing_else() {
     let bench = Bench::new(Access::FullAccess, &component(include_str!("fixture.wat")));
     bench.host.files.put("a.txt", "of a");
-    bench.host.http.answer("GET", "https://known.example/x", Reply::ok("text/plain", "of x"));
     assert_eq!(outcome(&bench.call("read_it", json!({"path": "a.txt"})).await), Ok("of a".into()));
     assert_eq!(outcome(&bench.call("write_it", json!({"path": "b.txt"})).await), Ok("written".into()));
     assert_eq!(bench.host.files.text("b.txt").as_deref(), Some("written"));
+    // Another session: one that has read a file asks before it sends anything.
+    let bench = Bench::new(Access::FullAccess, &component(include_str!("fixture.wat")));
+    bench.host.http.answer("GET", "https://known.example/x", Reply::ok("text/plain", "of x"));
     assert_eq!(outcome(&bench.call("fetch_it", json!({"url": "https://known.example/x"})).await), Ok("of x".into()));
     assert_eq!(outcome(&bench.call("fetch_known", json!({"url": "https://known.example/x"})).await), Ok("of x".into()));
     for (tool, arguments, told) in [

@@ -29,7 +29,7 @@ fn faults_of_a_manifest_name_their_key() {
     let cases = [
         ("name = ".into(), "plugin.toml is not TOML"),
         (manifest("comand = 'x'\n", TOOL), "plugin.toml has the unknown key 'comand': did you mean 'command'?"),
-        (manifest("zzz = 'x'\n", TOOL), "unknown key 'zzz': there are: name, version, description, command, tools"),
+        (manifest("zzz = 'x'\n", TOOL), "unknown key 'zzz': there are: name, version, description, command, component, tools"),
         (manifest("", "").replace("'p'", "'P P'"), "'name' of plugin.toml must be lower-case letters"),
         (manifest("", "").replace("'p'", "'a--b'"), "'name' of plugin.toml must be lower-case letters"),
         (manifest("", "").replace("'p'", "'../x'"), "'name' of plugin.toml must be lower-case letters"),
