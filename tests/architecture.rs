@@ -153,7 +153,7 @@ fn nothing_that_ships_depends_on_the_testkit() {
     for (from, to) in arrows(true) {
         // The benchmarks of the whole measure all of it.
         let more: &[&str] = match from.as_str() {
-            "haft" => &["agent", "haft", "memory", "nodes", "provider", "shell"],
+            "haft" => &["agent", "haft", "memory", "nodes", "provider", "shell", "websocket"],
             // Rules and lists are tried on the names of the real tools, and how many messages pass with the real tool.
             "policy" | "engine" | "channels" => &["builtin"],
             // Which lines run without a question is tried with the real decision.

@@ -25,7 +25,7 @@ Exit codes:
 Environment:
   HAFT_HOME        folder of the history, spilled output and old file contents [$XDG_DATA_HOME/haft]
   HAFT_STORE       postgres://user@host/database: history and conversations there (docs/FLEET.md)
-  HAFT_BLOBS       s3://bucket/prefix?endpoint=…&region=…: old file contents and spilled output there
+  HAFT_BLOBS       s3://bucket/prefix?endpoint=…&region=…: old file contents and spilled output
   HAFT_CONFIG      a configuration file in place of your own, as --config
   HAFT_ACCESS, HAFT_TOOLS_DENY, …
                    any key of the configuration: dots become '_', in upper case

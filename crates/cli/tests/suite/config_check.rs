@@ -96,7 +96,7 @@ fn settings_that_cannot_do_what_they_say_are_found() {
         (
             "[rules]\ndeny = [\"web_fetch\"]".into(),
             "rules.deny",
-            "'rules.deny' has 'web_fetch', and 'http_request' and 'web_search' can reach hosts as well",
+            "'rules.deny' has 'web_fetch', and 'http_request', 'web_search' and 'browser' can reach hosts as well",
             "to deny the effect whichever tool has it, add 'connect' to rules.deny, or 'connect(…)' for a part of it",
         ),
     ];

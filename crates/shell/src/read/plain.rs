@@ -381,8 +381,9 @@ mod tests {
             if let Some(plain) = alone(&line) {
                 taken.set(taken.get() + 1);
                 let parsed = parsed_like(&plain, &line);
-                // It stumbles over some words, such as `a%`; then bash itself is the measure, which other tests ask.
-                if parsed.syntax.is_none() {
+                // It stumbles over some words, such as `a%`, and reads `- 2> w` in two ways; then bash itself is the measure, which other
+                // tests ask.
+                if parsed.syntax.is_none() && !parsed.unclear {
                     prop_assert_eq!(parsed, plain, "{}", line);
                 }
             }
