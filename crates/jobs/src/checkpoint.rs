@@ -87,7 +87,7 @@ pub(crate) fn store_name(root: &Path) -> String {
 }
 
 impl CheckpointStore {
-    /// A store in this private folder, which may lie in a root: it is never covered itself.
+    /// A store in this private folder. The folder above it, which holds all data, may lie in a root: it is never covered itself.
     pub fn new(folder: PathBuf, limits: CheckpointLimits, files: Arc<LocalFiles>) -> Self {
         Self { folder, limits, retention: CommandRetention::STANDARD.checkpoints, files, known: Mutex::default() }
     }
@@ -121,7 +121,9 @@ impl CheckpointStore {
             Some(known) => (known, index.exists()),
             None => index::read(&index).map_or_else(|| (Arc::default(), false), |known| (Arc::new(known), true)),
         };
-        let walk = Walk { root, hidden: &self.folder, known: &known, before, limits: self.limits, objects: &objects };
+        // The data folder that the stores lie in: no command sees it.
+        let hidden = self.folder.parent().filter(|data| *data != root).unwrap_or(&self.folder);
+        let walk = Walk { root, hidden, known: &known, before, limits: self.limits, objects: &objects };
         let (snapshot, is_changed) = walk.run()?;
         if is_changed || !is_stored {
             index::write(&index, &snapshot)?;

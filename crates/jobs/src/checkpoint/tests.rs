@@ -154,6 +154,21 @@ fn changed_paths_are_named_with_what_happened_to_them() {
 }
 
 #[test]
+fn data_folder_in_a_workspace_is_not_covered() {
+    let mut fixture = Fixture::new();
+    let data = fixture.root().join(".local/share/haft");
+    fixture.store = Arc::new(CheckpointStore::new(data.join("checkpoints"), CheckpointLimits::STANDARD, Arc::clone(&fixture.files)));
+    fixture.write(".local/share/haft/haft.db", "1");
+    let before = fixture.take();
+    fixture.write(".local/share/haft/sandbox/tmp/x", "1");
+    fixture.write(".local/share/haft/haft.db", "2");
+    fixture.write(".local/share/other/x", "1");
+    let found: Vec<String> = listed(&before.changes()).into_iter().map(|(path, _)| path).filter(|path| path.contains("share")).collect();
+    assert_eq!(found.last().map(String::as_str), Some(".local/share/other/x"), "{found:?}");
+    assert!(found.iter().all(|path| !path.contains("haft")), "{found:?}");
+}
+
+#[test]
 fn same_size_edit_within_one_tick_is_found() {
     let fixture = Fixture::new();
     for round in 0..200 {

@@ -28,7 +28,7 @@ const CONTENT: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NON
 /// A walk through a root.
 pub(super) struct Walk<'a> {
     pub(super) root: &'a Path,
-    /// A folder that is never covered: the stores themselves.
+    /// A folder that is never covered: the data of this program.
     pub(super) hidden: &'a Path,
     /// What is known of the files: those with an unchanged stamp are not read.
     pub(super) known: &'a Snapshot,
