@@ -89,7 +89,7 @@ fn registry() -> Registry {
 
 fn registration() {
     let ours = median(|| time(20, || drop(black_box(registry()))));
-    let schemas: Vec<Value> = haft::builtin::all().iter().map(|tool| tool.definition().parameters.clone()).collect();
+    let schemas: Vec<Value> = haft::builtin::all().iter().map(|tool| Value::clone(&tool.definition().parameters)).collect();
     let reference = median(|| {
         time(20, || {
             for schema in &schemas {

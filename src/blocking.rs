@@ -77,7 +77,7 @@ impl BlockingToolbox {
         let definition = |definition: ToolDefinition| claw::ToolDefinition {
             name: definition.name.into_owned(),
             description: definition.description.into_owned(),
-            input_schema: definition.parameters,
+            input_schema: Value::clone(&definition.parameters),
         };
         self.toolbox().definitions().into_iter().map(definition).collect()
     }

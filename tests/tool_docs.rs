@@ -1,7 +1,7 @@
 //! `docs/tools.md` is written from the tools themselves: `UPDATE_DOCS=1 cargo test --test tool_docs` writes it anew.
 #![allow(clippy::expect_used, reason = "a test that cannot continue has failed")]
 
-use haft::{Dialect, ToolDefinition, Unit, schema};
+use haft::{Dialect, ToolDefinition, Unit};
 use serde_json::Value;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/tools.md");
@@ -47,7 +47,7 @@ fn page() -> String {
 /// The definition as models see it: registration takes the markers out.
 fn shown(definition: &ToolDefinition) -> ToolDefinition {
     let mut definition = definition.clone();
-    schema::lint(&mut definition.parameters).expect("built-in schemas are sound");
+    definition.parameters.lint().expect("built-in schemas are sound");
     definition
 }
 
@@ -80,7 +80,8 @@ fn parameters(tool: &ToolDefinition) -> String {
     let required: Vec<&str> = shown["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let rows = properties.iter().map(|(name, schema)| {
         let must = if required.contains(&name.as_str()) { "yes" } else { "" };
-        let others: Vec<&str> = tool.parameter_hints.aliases.iter().filter(|(_, of)| of == name).map(|(alias, _)| alias.as_str()).collect();
+        let others: Vec<&str> =
+            tool.parameters.hints().aliases.iter().filter(|(_, of)| of == name).map(|(alias, _)| alias.as_str()).collect();
         let foreign = if shown["properties"].get(name).is_none() { "Only other dialects are shown it. " } else { "" };
         let description = format!("{foreign}{}", schema["description"].as_str().unwrap_or_default().replace('|', "\\|"));
         format!("| `{name}` | {} | {must} | {} | {} | {description} |\n", kind(schema), default(schema), code(&others))

@@ -1,7 +1,7 @@
 //! Construction of a [`Toolbox`].
 
 #[cfg(feature = "tools")]
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use haft_contract::ports::{Approver, Clock, FileSystem, Host, HttpClient, ProgressSink, RuleStore, Services};
@@ -279,7 +279,7 @@ impl ToolboxBuilder {
         self.progress.is_some()
     }
     #[cfg(all(feature = "agent", feature = "tools", feature = "sqlite"))]
-    pub(crate) fn state_folder(&self) -> Option<&Path> {
+    pub(crate) fn state_folder(&self) -> Option<&std::path::Path> {
         self.state.as_deref()
     }
     #[cfg(feature = "agent")]

@@ -211,7 +211,7 @@ fn every_path_parameter_of_every_file_tool_is_a_door() {
     for tool in haft::builtin::all().into_iter().filter(|tool| FILE_TOOLS.contains(&&*tool.definition().name)) {
         let definition = tool.definition();
         let names = definition.parameters["properties"].as_object().unwrap().keys().map(|name| (name.as_str(), name.as_str()));
-        let aliases = definition.parameter_hints.aliases.iter().map(|(alias, name)| (alias.as_str(), name.as_str()));
+        let aliases = definition.parameters.hints().aliases.iter().map(|(alias, name)| (alias.as_str(), name.as_str()));
         // What is searched for by grep_search is no path.
         let paths = names
             .chain(aliases)

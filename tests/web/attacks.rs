@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft::{SearchEndpoint, SearchFields, SearchProvider, ports::ApiKey};
+use haft::{SearchEndpoint, SearchFields, SearchProvider, ports::SearchKey};
 use serde_json::json;
 
 use crate::dns::DnsServer;
@@ -216,7 +216,7 @@ async fn d11_key_of_a_search_provider_is_not_sent_to_where_it_redirects() {
     let other = Server::start(Answers::from([("/", page("application/json", r#"{"results": []}"#))])).await;
     let to: &'static str = Box::leak(other.url("/").into_boxed_str());
     let server = Server::start(Answers::from([("/", redirect(to))])).await;
-    let (url, key) = (server.url("/?q={query}"), Some(ApiKey("k-123".into())));
+    let (url, key) = (server.url("/?q={query}"), Some(SearchKey("k-123".into())));
     let search = SearchEndpoint { provider: SearchProvider::Json, url, key, fields: SearchFields::default() };
     let setup = Setup { search: Some(search), ..Setup::allowing([server.address, other.address]) };
     let outcome = setup.open().text("web_search", json!({"query": "axe"})).await;

@@ -1,6 +1,6 @@
 //! The search providers, each against its recorded answer.
 
-use haft::ports::ApiKey;
+use haft::ports::SearchKey;
 use haft::{Access, SearchEndpoint, SearchFields, SearchProvider};
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::world::{Setup, World, text};
 async fn served(provider: SearchProvider, path: &'static str, content_type: &str, body: &str, fields: SearchFields) -> (Server, World) {
     let server = Server::start(Answers::from([(path.split('?').next().unwrap(), page(content_type, body))])).await;
     let url = if provider == SearchProvider::SearXng { server.url("") } else { server.url(path) };
-    let search = Some(SearchEndpoint { provider, url, key: Some(ApiKey("k3y".into())), fields });
+    let search = Some(SearchEndpoint { provider, url, key: Some(SearchKey("k3y".into())), fields });
     // A search only reads, also where the provider wants a POST.
     let world = Setup { search, access: Access::ReadOnly, ..Setup::allowing([server.address]) }.open();
     (server, world)

@@ -1,7 +1,7 @@
 //! The structured output of a turn: the caller gives a schema, the model calls `structured_output`, and the turn ends with the value.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haft_contract::ToolError;
 use haft_contract::ports::OutputSink;
@@ -28,7 +28,7 @@ const COMPOSED: &[&str] = &["$ref", "$dynamicRef", "anyOf", "oneOf", "allOf", "n
 pub struct OutputSchema {
     check: SchemaCheck,
     /// What the model is shown.
-    parameters: Value,
+    parameters: Arc<Value>,
     /// Whether the value is one parameter, because the schema is not one of an object.
     is_wrapped: bool,
     state: Mutex<OutputState>,
@@ -55,7 +55,7 @@ impl OutputSchema {
         }
         let check = SchemaCheck::compile(&schema)?;
         let is_wrapped = !is_plain_object(&schema);
-        let parameters = if is_wrapped { wrap(schema) } else { schema };
+        let parameters = Arc::new(if is_wrapped { wrap(schema) } else { schema });
         Ok(Self { check, parameters, is_wrapped, state: Mutex::default(), invalid: AtomicU32::new(0) })
     }
 
@@ -80,7 +80,7 @@ impl OutputSchema {
 
     /// The tool, as the model is shown it.
     pub(crate) fn offer(&self, name: &str) -> OfferedTool {
-        OfferedTool { name: name.to_owned(), description: DESCRIPTION.to_owned(), parameters: self.parameters.clone() }
+        OfferedTool { name: name.to_owned(), description: DESCRIPTION.to_owned(), parameters: Arc::clone(&self.parameters) }
     }
 
     /// The value in the arguments of a call.

@@ -51,7 +51,8 @@ const FORMS: &[Form] = &[Form::new(Dialect::Claw, "ToolSearch")];
 fn search_tool() -> Arc<dyn DynTool> {
     let tool = ScriptedTool::new("tool_search").define(|definition| {
         definition.description = "Find tools.".into();
-        definition.parameters = json!({"type": "object", "properties": {"query": {"type": "string"}, "max_results": {"type": "integer"}}});
+        definition.parameters =
+            json!({"type": "object", "properties": {"query": {"type": "string"}, "max_results": {"type": "integer"}}}).into();
         definition.forms = FORMS.into();
     });
     let tool = tool.body(|arguments, cx| async move {

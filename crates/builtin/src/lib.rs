@@ -19,7 +19,7 @@ mod shared;
 
 /// The tool `message` for these channels: its parameters are what they can do. Without channels it is not offered, for this reason.
 pub fn message_for(offers: Vec<haft_contract::ports::ChannelOffer>, fault: Option<String>) -> std::sync::Arc<dyn haft_contract::DynTool> {
-    std::sync::Arc::new(haft_contract::Erased::new(messaging::message::Message::with(offers, fault)))
+    std::sync::Arc::new(haft_contract::Erased::new(messaging::message::MessageTool::with(offers, fault)))
 }
 
 /// The tool `image` with these models, and what `~` stands for. Without models it is not offered, for this reason.
@@ -75,7 +75,7 @@ tools! {
         memory_get => MemoryGet,
     }
     sessions {
-        agent => Agent,
+        agent => AgentTool,
         sessions_spawn => SessionsSpawn,
         subagents => Subagents,
         sessions_list => SessionsList,
@@ -94,7 +94,7 @@ tools! {
         canvas => Canvas::new,
     }
     messaging {
-        message => Message::new,
+        message => MessageTool::new,
         notify => Notify,
         send_user_message => SendUserMessage,
     }
@@ -111,7 +111,7 @@ tools! {
         todo_write => TodoWrite,
         sleep => Sleep,
         structured_output => StructuredOutput,
-        config => Config,
+        config => ConfigTool,
         skill => SkillTool,
     }
     system {

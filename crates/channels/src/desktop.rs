@@ -11,17 +11,17 @@ use crate::driver::{Capabilities, ChannelDriver};
 const LONGEST: usize = 4_000;
 
 /// The desktop of this machine, or its alert log.
-pub(crate) struct Desktop {
+pub(crate) struct DesktopChannel {
     notifier: Arc<dyn Notifier>,
 }
 
-impl Desktop {
+impl DesktopChannel {
     pub(crate) fn new(notifier: Arc<dyn Notifier>) -> Self {
         Self { notifier }
     }
 }
 
-impl ChannelDriver for Desktop {
+impl ChannelDriver for DesktopChannel {
     fn kind(&self) -> ChannelKind {
         ChannelKind::Desktop
     }

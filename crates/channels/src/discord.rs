@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use crate::driver::{Capabilities, ChannelDriver, HookAnswer, HookRequest, PolledMessages, button};
 use crate::settings::ChannelSettings;
-use crate::wire::{FormPart, Wire, WireAnswer, WireRequest, encoded, multipart};
-use crate::{Secret, SendFailure};
+use crate::wire::{ChannelWire, FormPart, WireAnswer, WireRequest, encoded, multipart};
+use crate::{ChannelSecret, SendFailure};
 
 const BASE: &str = "https://discord.com/api/v10";
 const ACTIONS: &[ChannelAction] = &ChannelAction::ALL;
@@ -27,9 +27,9 @@ const PUBLIC_THREAD: u32 = 11;
 
 /// A bot.
 pub(crate) struct Discord {
-    wire: Wire,
+    wire: ChannelWire,
     base: String,
-    token: Secret,
+    token: ChannelSecret,
     public_key: Option<String>,
     conversations: Vec<String>,
 }
@@ -41,7 +41,7 @@ impl Discord {
             return Err(format!("conversations has '{wrong}', and the id of a channel of Discord is a number"));
         }
         let (token, public_key) = (settings.token()?, settings.public_key.clone());
-        Ok(Self { wire: Wire::new(is_local), base, token, public_key, conversations: settings.conversations.clone() })
+        Ok(Self { wire: ChannelWire::new(is_local), base, token, public_key, conversations: settings.conversations.clone() })
     }
 
     fn request(&self, method: &'static str, path: &str) -> WireRequest {

@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use self::approvals::OpenApprovals;
-pub use self::approvals::{ApprovalAnswers, ApprovalNotice};
+pub use self::approvals::{ApprovalAnswers, ChannelApproval};
 pub use self::conversations::policy_channel;
 pub use self::polling::FailureReport;
 use self::unanswered::WaitingMessage;

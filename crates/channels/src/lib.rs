@@ -32,9 +32,9 @@ pub use driver::{
     ButtonPress, Capabilities, ChannelDriver, HookAnswer, HookRequest, IncomingMessage, IncomingSender, PolledMessages, VoiceNote,
 };
 pub use failure::{Certainty, SendFailure};
-pub use inbox::{ApprovalAnswers, ApprovalNotice, ConversationHost, FailureReport, Inbox, InboxVerdict, policy_channel};
+pub use inbox::{ApprovalAnswers, ChannelApproval, ConversationHost, FailureReport, Inbox, InboxVerdict, policy_channel};
 pub use pairing::{CODE_LIFETIME, new_code};
-pub use secret::Secret;
-pub use service::{Announcement, ChannelReport, ChannelService, StoreOpener};
+pub use secret::ChannelSecret;
+pub use service::{AnnouncementOutcome, ChannelReport, ChannelService, StoreOpener};
 pub use settings::{ChannelPorts, ChannelSettings, ChatInbox};
 pub use voice::{Transcriber, VoiceRecording};

@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use crate::driver::{Capabilities, ChannelDriver, PolledMessages, VoiceNote};
 use crate::settings::ChannelSettings;
-use crate::wire::{Wire, WireAnswer, WireRequest, encoded};
-use crate::{Secret, SendFailure};
+use crate::wire::{ChannelWire, WireAnswer, WireRequest, encoded};
+use crate::{ChannelSecret, SendFailure};
 
 const CLIENT: &str = "/_matrix/client/v3";
 const ACTIONS: &[ChannelAction] = &[
@@ -31,9 +31,9 @@ const LONGEST: usize = 16_000;
 
 /// An account of a server.
 pub(crate) struct Matrix {
-    wire: Wire,
+    wire: ChannelWire,
     base: String,
-    token: Secret,
+    token: ChannelSecret,
     /// Our own id: what we write is not read.
     user: Option<String>,
 }
@@ -44,7 +44,7 @@ impl Matrix {
             return Err("base_url is not set: the address of your Matrix server".into());
         }
         let (base, is_local) = settings.base("")?;
-        Ok(Self { wire: Wire::new(is_local), base, token: settings.token()?, user: settings.user.clone() })
+        Ok(Self { wire: ChannelWire::new(is_local), base, token: settings.token()?, user: settings.user.clone() })
     }
 
     fn request(&self, method: &'static str, path: &str) -> WireRequest {

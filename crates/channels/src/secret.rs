@@ -2,9 +2,9 @@
 
 /// A secret: it is not printed.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+pub struct ChannelSecret(String);
 
-impl Secret {
+impl ChannelSecret {
     /// Takes a secret.
     pub fn new(secret: impl Into<String>) -> Self {
         Self(secret.into())
@@ -15,7 +15,7 @@ impl Secret {
     }
 }
 
-impl std::fmt::Debug for Secret {
+impl std::fmt::Debug for ChannelSecret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Secret")
     }

@@ -47,7 +47,7 @@ pub struct ChannelReport {
 
 /// What became of an announcement.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Announcement {
+pub enum AnnouncementOutcome {
     /// The service took it.
     Delivered,
     /// It was not sent, for this reason.
@@ -92,17 +92,17 @@ impl ChannelService {
     }
 
     /// Sends a text. With a key, the same key sends it once, however often this is called: cron gives the id of its run.
-    pub async fn announce(&self, channel: &str, to: &str, text: &str, key: Option<&str>) -> Announcement {
+    pub async fn announce(&self, channel: &str, to: &str, text: &str, key: Option<&str>) -> AnnouncementOutcome {
         let command = ChannelCommand::new(channel, to, ChannelAction::Send, text);
         let receipt = match self.check_command(&command) {
             Ok(_) => self.send(&command, None, key.map(str::to_owned)).await,
-            Err(why) => return Announcement::NotDelivered(why),
+            Err(why) => return AnnouncementOutcome::NotDelivered(why),
         };
         match receipt {
-            Ok(ChannelReceipt { outcome: SendOutcome::Delivered, .. }) => Announcement::Delivered,
-            Ok(ChannelReceipt { outcome: SendOutcome::Unknown, reason, .. }) => Announcement::Unknown(reason.unwrap_or_default()),
-            Ok(ChannelReceipt { reason, .. }) => Announcement::NotDelivered(reason.unwrap_or_default()),
-            Err(why) => Announcement::NotDelivered(why),
+            Ok(ChannelReceipt { outcome: SendOutcome::Delivered, .. }) => AnnouncementOutcome::Delivered,
+            Ok(ChannelReceipt { outcome: SendOutcome::Unknown, reason, .. }) => AnnouncementOutcome::Unknown(reason.unwrap_or_default()),
+            Ok(ChannelReceipt { reason, .. }) => AnnouncementOutcome::NotDelivered(reason.unwrap_or_default()),
+            Err(why) => AnnouncementOutcome::NotDelivered(why),
         }
     }
 

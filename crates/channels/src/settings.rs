@@ -8,7 +8,7 @@ use haft_contract::ports::{ChannelKind, Notifier};
 use url::Url;
 
 use crate::chat::Chat;
-use crate::desktop::Desktop;
+use crate::desktop::DesktopChannel;
 use crate::discord::Discord;
 use crate::driver::ChannelDriver;
 use crate::email::Email;
@@ -16,7 +16,7 @@ use crate::matrix::Matrix;
 use crate::slack::Slack;
 use crate::telegram::Telegram;
 use crate::webhook::Webhook;
-use crate::{Secret, SendFailure};
+use crate::{ChannelSecret, SendFailure};
 
 /// One channel of the configuration. Secrets were read from the variables that it names.
 #[derive(Debug, Clone)]
@@ -30,11 +30,11 @@ pub struct ChannelSettings {
     /// The IMAP server of a mail channel.
     pub imap_url: Option<String>,
     /// The token or password, or why there is none.
-    pub token: Result<Secret, String>,
+    pub token: Result<ChannelSecret, String>,
     /// The token of the app itself, for its socket, if one is named, or why it cannot be read.
-    pub app_token: Option<Result<Secret, String>>,
+    pub app_token: Option<Result<ChannelSecret, String>>,
     /// The signing key, if one is named, or why it cannot be read.
-    pub secret: Option<Result<Secret, String>>,
+    pub secret: Option<Result<ChannelSecret, String>>,
     /// The public key of requests of Discord.
     pub public_key: Option<String>,
     /// The user of a mail account.
@@ -95,11 +95,11 @@ impl ChannelSettings {
         Ok((written.trim_end_matches('/').to_owned(), is_local))
     }
 
-    pub(crate) fn token(&self) -> Result<Secret, String> {
+    pub(crate) fn token(&self) -> Result<ChannelSecret, String> {
         self.token.clone()
     }
 
-    pub(crate) fn signing_key(&self) -> Result<Option<Secret>, String> {
+    pub(crate) fn signing_key(&self) -> Result<Option<ChannelSecret>, String> {
         self.secret.clone().transpose()
     }
 
@@ -113,7 +113,7 @@ impl ChannelSettings {
             ChannelKind::Email => Arc::new(Email::new(self)?),
             ChannelKind::Webhook => Arc::new(Webhook::new(self)?),
             ChannelKind::Chat => Arc::new(Chat::new(ports.chat.clone().ok_or("this program has no conversations")?)),
-            ChannelKind::Desktop => Arc::new(Desktop::new(ports.notifier.clone().ok_or("this program shows no notices")?)),
+            ChannelKind::Desktop => Arc::new(DesktopChannel::new(ports.notifier.clone().ok_or("this program shows no notices")?)),
         })
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use haft_text::{base64, hex};
 use ring::{digest, hmac, signature as ring_signature};
 
-use crate::Secret;
+use crate::ChannelSecret;
 use crate::driver::HookRequest;
 
 /// How old a signed request may be; older ones are replays.
@@ -16,7 +16,7 @@ pub(crate) fn sha256(content: &[u8]) -> String {
     hex::encode(digest::digest(&digest::SHA256, content))
 }
 
-fn key(secret: &Secret) -> hmac::Key {
+fn key(secret: &ChannelSecret) -> hmac::Key {
     hmac::Key::new(hmac::HMAC_SHA256, secret.expose().as_bytes())
 }
 
@@ -29,7 +29,7 @@ fn is_recent(timestamp: &str, now: SystemTime) -> bool {
 }
 
 /// Slack: `v0=` and HMAC of `v0:timestamp:body`, as hex.
-pub(crate) fn is_from_slack(request: &HookRequest, secret: &Secret) -> bool {
+pub(crate) fn is_from_slack(request: &HookRequest, secret: &ChannelSecret) -> bool {
     let (Some(timestamp), Some(signature)) = (request.header("x-slack-request-timestamp"), request.header("x-slack-signature")) else {
         return false;
     };
@@ -50,13 +50,13 @@ pub(crate) fn is_from_discord(request: &HookRequest, public_key: &str) -> bool {
 }
 
 /// Standard Webhooks: `v1,` and HMAC of `id.timestamp.body`, as base64.
-pub(crate) fn sign_webhook(secret: &Secret, id: &str, timestamp: u64, body: &[u8]) -> String {
+pub(crate) fn sign_webhook(secret: &ChannelSecret, id: &str, timestamp: u64, body: &[u8]) -> String {
     let signed = [id.as_bytes(), b".", timestamp.to_string().as_bytes(), b".", body].concat();
     format!("v1,{}", base64::encode(hmac::sign(&key(secret), &signed).as_ref()))
 }
 
 /// The id of a signed webhook, if its signature is right and it is recent. One of several signatures is enough.
-pub(crate) fn webhook_id<'a>(request: &'a HookRequest, secret: &Secret) -> Option<&'a str> {
+pub(crate) fn webhook_id<'a>(request: &'a HookRequest, secret: &ChannelSecret) -> Option<&'a str> {
     let (id, timestamp) = (request.header("webhook-id")?, request.header("webhook-timestamp")?);
     let signed = [id.as_bytes(), b".", timestamp.as_bytes(), b".", &request.body].concat();
     let is_right = |signature: &str| {
@@ -84,7 +84,7 @@ mod tests {
                     &user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com\
                     %2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c";
         let signature = "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503";
-        let secret = Secret::new("8f742231b10e8888abcd99yyyzzz85a5");
+        let secret = ChannelSecret::new("8f742231b10e8888abcd99yyyzzz85a5");
         let with = |time: &str, signature: &str, body: &str, at| {
             is_from_slack(&request(&[("x-slack-request-timestamp", time), ("x-slack-signature", signature)], body, at), &secret)
         };
@@ -97,14 +97,14 @@ mod tests {
         assert!(!with("", signature, body, 1_531_420_700) && !with("x", "v0=", body, 0));
         let twice = [("x-slack-request-timestamp", "1531420618"), ("x-slack-signature", signature), ("x-slack-signature", signature)];
         assert!(!is_from_slack(&request(&twice, body, 1_531_420_700), &secret), "two signatures");
-        let other = Secret::new("another");
+        let other = ChannelSecret::new("another");
         let one = request(&[("x-slack-request-timestamp", "1531420618"), ("x-slack-signature", signature)], body, 1_531_420_700);
         assert!(!is_from_slack(&one, &other));
     }
 
     #[test]
     fn webhook_with_the_right_signature_is_known_by_its_id() {
-        let secret = Secret::new("k");
+        let secret = ChannelSecret::new("k");
         let signature = sign_webhook(&secret, "msg_1", 1000, b"{}");
         let with = |id: &str, time: &str, signature: &str, body: &str, at| {
             let headers = [("webhook-id", id), ("webhook-timestamp", time), ("webhook-signature", signature)];

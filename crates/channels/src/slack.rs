@@ -14,8 +14,8 @@ use url::Url;
 use self::socket::SlackSocket;
 use crate::driver::{Capabilities, ChannelDriver, HookAnswer, HookRequest, PolledMessages, button};
 use crate::settings::ChannelSettings;
-use crate::wire::{Wire, WireAnswer, WireRequest, encoded};
-use crate::{Secret, SendFailure};
+use crate::wire::{ChannelWire, WireAnswer, WireRequest, encoded};
+use crate::{ChannelSecret, SendFailure};
 
 const BASE: &str = "https://slack.com/api";
 const ACTIONS: &[ChannelAction] = &[
@@ -33,10 +33,10 @@ const LONGEST: usize = 3_000;
 
 /// An app in a workspace of Slack.
 pub(crate) struct Slack {
-    wire: Wire,
+    wire: ChannelWire,
     base: String,
-    token: Secret,
-    secret: Option<Secret>,
+    token: ChannelSecret,
+    secret: Option<ChannelSecret>,
     socket: Option<SlackSocket>,
 }
 
@@ -44,7 +44,7 @@ impl Slack {
     pub(crate) fn new(settings: &ChannelSettings) -> Result<Self, String> {
         let (base, is_local) = settings.base(BASE)?;
         let socket = settings.app_token.clone().transpose()?.map(SlackSocket::new);
-        Ok(Self { wire: Wire::new(is_local), base, token: settings.token()?, secret: settings.signing_key()?, socket })
+        Ok(Self { wire: ChannelWire::new(is_local), base, token: settings.token()?, secret: settings.signing_key()?, socket })
     }
 
     fn authorized(&self, request: WireRequest) -> WireRequest {

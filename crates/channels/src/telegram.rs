@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::driver::{ButtonPress, Capabilities, ChannelDriver, PolledMessages, VoiceNote};
 use crate::settings::ChannelSettings;
-use crate::wire::{FormPart, Wire, WireAnswer, WireRequest, multipart};
-use crate::{Secret, SendFailure};
+use crate::wire::{ChannelWire, FormPart, WireAnswer, WireRequest, multipart};
+use crate::{ChannelSecret, SendFailure};
 
 const BASE: &str = "https://api.telegram.org";
 const ACTIONS: &[ChannelAction] = &[
@@ -28,15 +28,15 @@ const BUTTON_BYTES: usize = 64;
 
 /// A bot.
 pub(crate) struct Telegram {
-    wire: Wire,
+    wire: ChannelWire,
     base: String,
-    token: Secret,
+    token: ChannelSecret,
 }
 
 impl Telegram {
     pub(crate) fn new(settings: &ChannelSettings) -> Result<Self, String> {
         let (base, is_local) = settings.base(BASE)?;
-        Ok(Self { wire: Wire::new(is_local), base, token: settings.token()? })
+        Ok(Self { wire: ChannelWire::new(is_local), base, token: settings.token()? })
     }
 
     fn request(&self, method: &str) -> WireRequest {

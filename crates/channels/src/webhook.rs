@@ -9,18 +9,18 @@ use serde_json::{Value, json};
 use crate::driver::{Capabilities, ChannelDriver, HookAnswer, HookRequest, IncomingMessage, IncomingSender};
 use crate::settings::ChannelSettings;
 use crate::signature::{sign_webhook, webhook_id};
-use crate::wire::{Wire, WireRequest};
-use crate::{Secret, SendFailure};
+use crate::wire::{ChannelWire, WireRequest};
+use crate::{ChannelSecret, SendFailure};
 
 const LONGEST: usize = 100_000;
 const NO_ADDRESS: &str = "base_url is not set: where do its requests go?";
 
 /// A receiver of requests, and a sender of them.
 pub(crate) struct Webhook {
-    wire: Wire,
+    wire: ChannelWire,
     /// Where requests go; a channel that only receives has none.
     url: Option<String>,
-    secret: Secret,
+    secret: ChannelSecret,
 }
 
 impl Webhook {
@@ -32,7 +32,7 @@ impl Webhook {
         let Some(secret) = settings.signing_key()? else {
             return Err("secret_env is not set: requests must be signed".into());
         };
-        Ok(Self { wire: Wire::new(is_local), url, secret })
+        Ok(Self { wire: ChannelWire::new(is_local), url, secret })
     }
 
     fn request(&self, body: &Value, key: &str, at: SystemTime) -> Result<WireRequest, SendFailure> {
@@ -129,7 +129,7 @@ mod tests {
 
     fn channel() -> Webhook {
         let mut settings = ChannelSettings::new("hook", ChannelKind::Webhook);
-        (settings.base_url, settings.secret) = (Some("http://127.0.0.1:9/in".into()), Some(Ok(Secret::new("k"))));
+        (settings.base_url, settings.secret) = (Some("http://127.0.0.1:9/in".into()), Some(Ok(ChannelSecret::new("k"))));
         Webhook::new(&settings).unwrap()
     }
 
@@ -137,7 +137,7 @@ mod tests {
         let headers = [
             ("webhook-id", id.to_owned()),
             ("webhook-timestamp", "1000".into()),
-            ("webhook-signature", sign_webhook(&Secret::new("k"), id, 1000, body.as_bytes())),
+            ("webhook-signature", sign_webhook(&ChannelSecret::new("k"), id, 1000, body.as_bytes())),
         ];
         let headers = headers.map(|(name, value)| (name.to_owned(), value)).to_vec();
         HookRequest { headers, body: body.as_bytes().to_vec(), at: UNIX_EPOCH + Duration::from_secs(1010) }
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(String::from_utf8(request.body.clone()).unwrap(), body);
         let headers = request.headers.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
         let received = HookRequest { headers, body: request.body, at: UNIX_EPOCH + Duration::from_secs(1001) };
-        assert_eq!(webhook_id(&received, &Secret::new("k")), Some("key"));
+        assert_eq!(webhook_id(&received, &ChannelSecret::new("k")), Some("key"));
     }
 
     #[test]

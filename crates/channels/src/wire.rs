@@ -90,14 +90,14 @@ impl WireAnswer {
 
 /// The HTTP client of the channels.
 #[derive(Debug)]
-pub(crate) struct Wire {
+pub(crate) struct ChannelWire {
     /// Whether it reaches this machine alone.
     is_local: bool,
     /// Made at the first request: that reads certificates, and most starts of the program send nothing.
     client: OnceLock<Client>,
 }
 
-impl Wire {
+impl ChannelWire {
     pub(crate) fn new(is_local: bool) -> Self {
         Self { is_local, client: OnceLock::new() }
     }

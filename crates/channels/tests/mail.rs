@@ -127,7 +127,7 @@ async fn mail_is_read_without_marking_it_and_a_wrong_password_is_said() {
     assert_eq!(entries, [("8", "ann@example.org", "Hi\nrun the tests")], "{receipt:?}");
     let lines = log.lock().unwrap().clone();
     assert!(lines.iter().all(|line| !line.contains("SELECT") && !line.contains("STORE")), "{lines:?}");
-    channel.token = Ok(haft_channels::Secret::new("WRONG"));
+    channel.token = Ok(haft_channels::ChannelSecret::new("WRONG"));
     let (_folder, service, _store) = common::service(vec![channel]);
     let receipt = service.perform(&command, "s", "c").await.unwrap();
     let reason = receipt.reason.unwrap();

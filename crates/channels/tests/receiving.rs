@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use common::{Reply, Server, service, settings};
 use haft_channels::{
-    ApprovalAnswers, ApprovalNotice, ButtonPress, ChannelSettings, ConversationHost, HookRequest, Inbox, InboxVerdict, IncomingMessage,
+    ApprovalAnswers, ButtonPress, ChannelApproval, ChannelSettings, ConversationHost, HookRequest, Inbox, InboxVerdict, IncomingMessage,
     IncomingSender, Transcriber, VoiceNote, VoiceRecording, new_code, policy_channel,
 };
 use haft_contract::BoxFuture;
@@ -61,7 +61,7 @@ impl ConversationHost for EchoHost {
 struct FirstAnswers(Mutex<Vec<(String, bool, String)>>);
 
 impl ApprovalAnswers for FirstAnswers {
-    fn answer<'a>(&'a self, notice: &'a ApprovalNotice, is_allowed: bool, by: &'a str) -> BoxFuture<'a, Result<(), String>> {
+    fn answer<'a>(&'a self, notice: &'a ChannelApproval, is_allowed: bool, by: &'a str) -> BoxFuture<'a, Result<(), String>> {
         let mut answers = self.0.lock().unwrap();
         let is_first = !answers.iter().any(|(id, ..)| *id == notice.id);
         answers.push((notice.id.clone(), is_allowed, by.to_owned()));
@@ -217,8 +217,8 @@ async fn guessed_codes_are_limited_for_each_sender_and_then_gone() {
     assert_eq!(setup.store.senders().await.unwrap(), []);
 }
 
-fn notice(id: &str) -> ApprovalNotice {
-    ApprovalNotice {
+fn notice(id: &str) -> ChannelApproval {
+    ChannelApproval {
         id: id.into(),
         fingerprint: "f".into(),
         session: "session-1".into(),
@@ -423,7 +423,7 @@ async fn socket_of_slack_brings_messages_and_presses_and_is_acknowledged_when_th
     let url = format!("ws://{}/link?ticket=1", listener.local_addr().unwrap());
     let reply = Reply::ok(json!({"ok": true, "ts": "1.5", "url": url}).to_string());
     let setup = setup_with(ChannelKind::Slack, vec![reply], |channel| {
-        channel.app_token = Some(Ok(haft_channels::Secret::new("xapp-1")));
+        channel.app_token = Some(Ok(haft_channels::ChannelSecret::new("xapp-1")));
         channel.secret = None;
     })
     .await;

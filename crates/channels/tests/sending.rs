@@ -6,7 +6,7 @@ mod common;
 use std::time::{Duration, SystemTime};
 
 use common::{Received, Reply, Server, service, settings};
-use haft_channels::Announcement;
+use haft_channels::AnnouncementOutcome;
 use haft_contract::ports::{ChannelAction, ChannelCommand, ChannelFile, ChannelKind, MessageChannels, SendOutcome};
 use haft_store::{IntentAnswer, SendIntent};
 use serde_json::json;
@@ -179,7 +179,7 @@ async fn message_of_a_killed_program_is_unknown_and_not_sent_again() {
     assert_eq!(store.intend(intent.clone(), SystemTime::UNIX_EPOCH).await.unwrap(), IntentAnswer::Recorded);
     let announced = service.announce("slack", "#ops", "report", Some("run-1")).await;
     let why = "the same message was sent before (the program ended before the channel had answered), so it was not sent again";
-    assert_eq!((announced, server.received().len()), (Announcement::Unknown(why.into()), 0));
+    assert_eq!((announced, server.received().len()), (AnnouncementOutcome::Unknown(why.into()), 0));
     let listed = store.outgoing(Some("slack"), 10, SystemTime::now()).await.unwrap();
     assert_eq!(listed.iter().map(|record| record.outcome).collect::<Vec<_>>(), [Some(SendOutcome::Unknown)]);
 }
@@ -189,14 +189,14 @@ async fn announcement_with_a_key_is_sent_once() {
     let server = Server::start(vec![Reply::ok(success(ChannelKind::Slack))]).await;
     let (_folder, service, _store) = service(vec![settings(ChannelKind::Slack, &server.url)]);
     for _ in 0..3 {
-        assert_eq!(service.announce("slack", "#ops", "report", Some("run-2")).await, Announcement::Delivered);
+        assert_eq!(service.announce("slack", "#ops", "report", Some("run-2")).await, AnnouncementOutcome::Delivered);
     }
     assert_eq!(server.received().len(), 1);
-    assert_eq!(service.announce("slack", "#ops", "report", None).await, Announcement::Delivered);
+    assert_eq!(service.announce("slack", "#ops", "report", None).await, AnnouncementOutcome::Delivered);
     assert_eq!(server.received().len(), 2);
     for (channel, to, text) in [("fax", "x", "y"), ("slack", "", "y"), ("slack", "a b", "y"), ("slack", "#ops", &*"x".repeat(3_001))] {
         let announced = service.announce(channel, to, text, None).await;
-        assert!(matches!(announced, Announcement::NotDelivered(_)), "{channel} {to}: {announced:?}");
+        assert!(matches!(announced, AnnouncementOutcome::NotDelivered(_)), "{channel} {to}: {announced:?}");
     }
     assert_eq!(server.received().len(), 2);
 }

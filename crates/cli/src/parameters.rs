@@ -31,7 +31,7 @@ pub(crate) fn in_schema(schema: &Value) -> Vec<FlagParameter<'_>> {
 
 /// The tool's required parameter, if it has exactly one and that is a text. One that models are shown as required counts too.
 pub(crate) fn only_required_text(definition: &ToolDefinition) -> Option<&str> {
-    let is_shown = |name: &str| definition.parameter_hints.shown_required.iter().any(|shown| shown == name);
+    let is_shown = |name: &str| definition.parameters.hints().shown_required.iter().any(|shown| shown == name);
     let mut required = of(definition).into_iter().filter(|parameter| parameter.required || is_shown(parameter.name));
     let only = required.next().filter(|parameter| type_of(parameter.schema) == "string")?;
     required.next().is_none().then_some(only.name)
@@ -123,7 +123,7 @@ pub(crate) fn augment(mut command: Command, definition: &ToolDefinition, mut tak
 /// Other spellings of a flag: with hyphens, and the aliases of the tool.
 fn spellings(parameter: &FlagParameter<'_>, definition: &ToolDefinition, taken: &mut Vec<String>) -> Vec<String> {
     let known = of(definition);
-    let others = definition.parameter_hints.aliases.iter().filter(|(_, name)| name == parameter.name).map(|(alias, _)| alias.clone());
+    let others = definition.parameters.hints().aliases.iter().filter(|(_, name)| name == parameter.name).map(|(alias, _)| alias.clone());
     let mut spellings = Vec::new();
     for spelling in std::iter::once(parameter.name.to_owned()).chain(others).flat_map(|name| [name.replace('_', "-"), name]) {
         let free = !taken.contains(&spelling) && !known.iter().any(|other| other.name == spelling);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use haft_contract::schema::RESERVED_NAME;
 use haft_contract::{Access, Effect, Hints, Plan, ToolDefinition, ToolError};
 use haft_text::case::snake_case;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// Names that are one word, although their capitals say two.
 const ONE_WORD: &[(&str, &str)] = &[("PowerShell", "powershell")];
@@ -74,19 +74,19 @@ pub(crate) fn define(original: &str, description: &str, schema: Value, effects: 
     definition.timeout = TIMEOUT;
     (definition.access, definition.hints) = effects.access_and_hints();
     flatten(&mut definition.parameters);
-    if let Value::Object(root) = &mut definition.parameters {
+    if let Value::Object(root) = &mut *definition.parameters {
         // Unknown parameters are ignored here, never refused.
         if root.get("additionalProperties") == Some(&Value::Bool(false)) {
             root.shift_remove("additionalProperties");
         }
-        definition.parameter_hints.verbatim = parameter_names(root);
     }
+    definition.parameters.hints_mut().verbatim = parameter_names(&definition.parameters);
     definition
 }
 
 /// All parameters: the other systems do not trim text.
-fn parameter_names(root: &Map<String, Value>) -> Vec<String> {
-    root.get("properties").and_then(Value::as_object).map(|properties| properties.keys().cloned().collect()).unwrap_or_default()
+fn parameter_names(schema: &Value) -> Vec<String> {
+    schema.get("properties").and_then(Value::as_object).map(|properties| properties.keys().cloned().collect()).unwrap_or_default()
 }
 
 fn flatten(schema: &mut Value) {
@@ -114,8 +114,6 @@ fn flatten(schema: &mut Value) {
 
 #[cfg(test)]
 mod tests {
-    use haft_contract::schema::lint;
-
     use super::*;
 
     #[test]
@@ -134,8 +132,8 @@ mod tests {
             "additionalProperties": false
         });
         let mut definition = define("Odd", "Odd.", schema, AdaptedEffects::Unknown);
-        assert_eq!(definition.parameter_hints.verbatim, ["value", "choice", "list", "map", "format"]);
-        assert_eq!(lint(&mut definition.parameters), Ok(()));
+        assert_eq!(definition.parameters.hints().verbatim, ["value", "choice", "list", "map", "format"]);
+        assert_eq!(definition.parameters.lint(), Ok(()));
         assert_eq!(
             definition.parameters,
             json!({

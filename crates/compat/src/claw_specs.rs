@@ -66,8 +66,6 @@ fn schema(parameters: Parameters) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use haft_contract::schema::lint;
-
     use super::*;
     use crate::claw::{StaticToolExecutor, ToolDefinition, adapt};
 
@@ -80,7 +78,7 @@ mod tests {
         let definition = ToolDefinition::from(&specs[0]);
         assert_eq!((definition.name.as_str(), &definition.input_schema["required"]), ("bash", &json!(["command"])));
         for tool in adapt(StaticToolExecutor::new(), specs) {
-            assert_eq!(lint(&mut tool.definition().parameters.clone()), Ok(()), "{}", tool.definition().name);
+            assert_eq!(tool.definition().parameters.clone().lint(), Ok(()), "{}", tool.definition().name);
         }
     }
 }

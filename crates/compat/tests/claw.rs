@@ -6,7 +6,6 @@ use std::sync::mpsc;
 use std::thread;
 
 use haft_compat::claw::{PermissionMode, StaticToolExecutor, ToolError, ToolExecutor, ToolSpec, adapt, adapt_trusted};
-use haft_contract::schema::lint;
 use haft_contract::{DynTool, ErrorKind, PlanContext, ToolOutput};
 use haft_testkit::{FakeHost, Trial, run_tool};
 use serde_json::{Value, json};
@@ -56,7 +55,7 @@ async fn the_executor_of_the_documentation_runs_unchanged() {
 fn a_spec_becomes_a_definition_that_registers() {
     let tools = adapt(StaticToolExecutor::new(), vec![spec("WebFetch", PermissionMode::ReadOnly)]);
     let mut definition = tools[0].definition().clone();
-    assert_eq!(lint(&mut definition.parameters), Ok(()));
+    assert_eq!(definition.parameters.lint(), Ok(()));
     assert_eq!(
         serde_json::to_value(&definition).unwrap(),
         json!({
@@ -75,7 +74,7 @@ fn a_spec_becomes_a_definition_that_registers() {
             "hints": {"read_only": false, "destructive": true, "idempotent": false, "open_world": true}
         })
     );
-    assert_eq!(definition.parameter_hints.verbatim, ["path"]);
+    assert_eq!(definition.parameters.hints().verbatim, ["path"]);
 }
 
 #[tokio::test]

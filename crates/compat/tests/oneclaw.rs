@@ -6,7 +6,6 @@ use std::sync::Mutex;
 use std::thread;
 
 use haft_compat::oneclaw::{OneClawError, Result, Tool, ToolInfo, ToolParam, ToolResult, adapt, adapt_trusted};
-use haft_contract::schema::lint;
 use haft_contract::{DynTool, ErrorKind, PlanContext, ToolOutput};
 use haft_testkit::{FakeHost, run_tool};
 use serde_json::{Value, json};
@@ -92,7 +91,7 @@ async fn run(tool: &dyn DynTool, arguments: Value) -> std::result::Result<ToolOu
 #[test]
 fn an_info_becomes_a_definition_that_registers() {
     let mut definition = adapt(MyTool).definition().clone();
-    assert_eq!(lint(&mut definition.parameters), Ok(()));
+    assert_eq!(definition.parameters.lint(), Ok(()));
     assert_eq!(
         serde_json::to_value(&definition).unwrap(),
         json!({
@@ -118,7 +117,7 @@ fn an_info_becomes_a_definition_that_registers() {
             "hints": {"read_only": false, "destructive": true, "idempotent": false, "open_world": true}
         })
     );
-    assert_eq!(definition.parameter_hints.verbatim, ["input", "mode"]);
+    assert_eq!(definition.parameters.hints().verbatim, ["input", "mode"]);
 }
 
 #[test]

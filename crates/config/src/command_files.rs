@@ -46,7 +46,7 @@ impl FileSearch<'_> {
     }
 
     /// The word itself, and its parts where it is a setting or a list: `PATH=./bin:$PATH`, `--rules=check.awk`, `@body.json`.
-    fn word(&mut self, word: &CommandWord) {
+    fn word(&mut self, word: &CommandFileWord) {
         let parts = word.text.split(['=', ':', ',']).filter(|part| *part != word.text);
         for text in std::iter::once(word.text.as_str()).chain(parts) {
             self.path(text.trim_start_matches('@'), word.runs);
@@ -96,7 +96,7 @@ impl FileSearch<'_> {
 
 /// A word of a shell command.
 #[derive(Debug, PartialEq, Eq)]
-struct CommandWord {
+struct CommandFileWord {
     text: String,
     /// Whether it is the program, or the script of an interpreter.
     runs: bool,
@@ -108,7 +108,7 @@ const fn is_operator(ch: char) -> bool {
 }
 
 /// The words of a shell command. Too many do no harm: a word that is no file in the workspace names nothing.
-fn words(command: &str) -> Vec<CommandWord> {
+fn words(command: &str) -> Vec<CommandFileWord> {
     let mut splitter = WordSplitter { words: Vec::new(), text: String::new(), started: false, quoted: false, runs: true };
     let mut chars = command.chars();
     let mut quote = None;
@@ -129,7 +129,7 @@ fn words(command: &str) -> Vec<CommandWord> {
 }
 
 struct WordSplitter {
-    words: Vec<CommandWord>,
+    words: Vec<CommandFileWord>,
     text: String,
     started: bool,
     quoted: bool,
@@ -143,7 +143,7 @@ impl WordSplitter {
         if !text.is_empty() || self.started {
             let runs = self.runs && !text.starts_with('-');
             self.runs = self.runs && !runs || KEYWORDS.contains(&text.as_str()) || is_setting(&text) || runs && runs_next_word(&text);
-            self.words.push(CommandWord { text, runs, quoted: self.quoted });
+            self.words.push(CommandFileWord { text, runs, quoted: self.quoted });
         }
         (self.started, self.quoted) = (false, false);
         self.runs = match separator {

@@ -8,9 +8,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
-use crate::schema::{self, Normalised};
+use crate::schema;
 use crate::settings::named_enum;
-use crate::{Form, IntoToolOutput, Tool};
+use crate::{Form, IntoToolOutput, SharedSchema, Tool};
 
 /// How much a session, or a call, may do. Ordered: each level includes the ones before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
@@ -134,7 +134,7 @@ named_enum! {
 #[serde(rename_all = "snake_case", tag = "kind", content = "name")]
 #[non_exhaustive]
 pub enum ToolSource {
-    /// Shipped with Haft, or reviewed like it: runs on the engine's own runtime.
+    /// Shipped with Haft, or reviewed like it: runs on the engine's own runtime, and registration trusts the schema of its type.
     BuiltIn,
     /// Registered by an embedding program or a plugin of this name.
     Plugin(String),
@@ -246,14 +246,11 @@ pub struct ToolDefinition {
     pub label: Cow<'static, str>,
     /// What the model reads.
     pub description: Cow<'static, str>,
-    /// The parameters: a flat JSON Schema object.
-    pub parameters: Value,
+    /// The parameters: a flat JSON Schema object, and how they are read.
+    pub parameters: SharedSchema,
     /// The schema of a structured result, if it has one.
     #[serde(skip)]
-    pub output: Option<Value>,
-    /// How parameters are read.
-    #[serde(skip)]
-    pub parameter_hints: ParameterHints,
+    pub output: Option<SharedSchema>,
     /// Its section in listings.
     pub section: Section,
     /// What kind of thing it does.
@@ -306,24 +303,23 @@ pub struct AbsentTool {
 }
 
 impl ToolDefinition {
-    /// The definition of a typed tool.
+    /// The definition of a typed tool. Its schemas are made when they are first looked at, once in a process.
     pub fn of<T: Tool>() -> Self {
-        Self { output: T::Output::schema(), ..Self::normalised(&T::META, schema::of::<T::Params>()) }
+        Self { output: T::Output::schema(), ..Self::with_schema(&T::META, SharedSchema::of::<T::Params>()) }
     }
 
     /// The definition of a tool with these facts and parameters. The schema is normalised; registration lints it.
     pub fn from_meta(meta: &Meta, parameters: Value) -> Self {
-        Self::normalised(meta, schema::normalise(parameters))
+        Self::with_schema(meta, schema::normalise(parameters).into())
     }
 
-    fn normalised(meta: &Meta, Normalised { schema, hints }: Normalised) -> Self {
+    fn with_schema(meta: &Meta, parameters: SharedSchema) -> Self {
         Self {
             name: Cow::Borrowed(meta.name),
             label: Cow::Borrowed(meta.label),
             description: Cow::Borrowed(meta.description),
-            parameters: schema,
+            parameters,
             output: None,
-            parameter_hints: hints,
             section: meta.section,
             category: meta.category,
             access: meta.access,

@@ -41,6 +41,7 @@ pub mod schema;
 mod seen;
 mod session_use;
 mod settings;
+mod shared_schema;
 mod tool;
 mod tree;
 mod turn_tools;
@@ -85,6 +86,7 @@ pub use session_use::{SessionUse, SubAgentUse};
 pub use settings::{
     AskMode, CommandLimits, ContainerEngine, ExecAsk, ExecSecurity, HookEvent, OnFailure, SandboxBackend, SandboxMode, TaintPolicy,
 };
+pub use shared_schema::SharedSchema;
 pub use tool::{BoxFuture, DynTool, Erased, Prepared, Tool, ToolMeta};
 pub use tree::{EntryStamp, TreeChanges, TreeEntry, TreeOptions, TreeVisitor, TreeWatch, Visit, WalkSummary};
 pub use turn_tools::{LimitEnd, TurnLimit, TurnTools};

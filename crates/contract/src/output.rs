@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::schema;
+use crate::SharedSchema;
 
 /// One block of a result, as the model sees it.
 #[derive(Debug, Clone, PartialEq)]
@@ -119,7 +119,7 @@ pub trait IntoToolOutput: Send + 'static {
     /// The output for the model and for people.
     fn into_output(self) -> ToolOutput;
     /// The schema of a structured output, if it has one.
-    fn schema() -> Option<Value> {
+    fn schema() -> Option<SharedSchema> {
         None
     }
 }
@@ -157,8 +157,8 @@ impl<T: Serialize + JsonSchema + Send + 'static> IntoToolOutput for Json<T> {
             Err(error) => ToolOutput::text(format!("The result could not be written as JSON: {error}")),
         }
     }
-    fn schema() -> Option<Value> {
-        Some(schema::of::<T>().schema)
+    fn schema() -> Option<SharedSchema> {
+        Some(SharedSchema::of::<T>())
     }
 }
 

@@ -80,7 +80,7 @@ pub use system::{SystemFacts, SystemProbe};
 pub use user_messages::{Attachment, MessageLevel, UserMessage, UserMessages};
 pub use user_questions::{UserQuestion, UserQuestions, UserReply};
 pub use vision::{QuestionPicture, VisionModel, VisionModels, VisionQuestion};
-pub use web::{ApiKey, NO_SEARCH_PROVIDER, PageCache, SearchEndpoint, SearchFields, SearchProvider, WebSettings};
+pub use web::{NO_SEARCH_PROVIDER, PageCache, SearchEndpoint, SearchFields, SearchKey, SearchProvider, WebSettings};
 
 static NO_SERVICES: Services = Services::none();
 

@@ -3,7 +3,7 @@
 use haft_contract::ports::{DeliveryState, JobRun, RunState};
 use haft_store::{RunOwner, StoreError};
 
-use crate::run_effects::Retry;
+use crate::run_effects::RetryAdvice;
 use crate::scheduler::{MOST_ATTEMPTS, Scheduler};
 
 impl Scheduler {
@@ -27,7 +27,7 @@ impl Scheduler {
             (RunState::Running, _) if run.attempts >= MOST_ATTEMPTS => {
                 run.state = RunState::Failed;
                 run.error = Some(format!("the server ended in the middle of it, {MOST_ATTEMPTS} times"));
-                self.finish(&mut run, Retry::IsUseless).await
+                self.finish(&mut run, RetryAdvice::IsUseless).await
             }
             (RunState::Running, _) => self.continue_run(run).await,
             (_, DeliveryState::Sending) => self.settle_cut_off(run).await,
@@ -47,7 +47,7 @@ impl Scheduler {
         let Some(job) = self.store().job(&run.job).await? else {
             run.state = RunState::Failed;
             run.error = Some("the server ended in the middle of it, and the job was removed since".into());
-            return self.finish(&mut run, Retry::IsUseless).await;
+            return self.finish(&mut run, RetryAdvice::IsUseless).await;
         };
         run.attempts += 1;
         self.put_run(run.clone(), Vec::new()).await?;

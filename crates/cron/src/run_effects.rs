@@ -20,13 +20,13 @@ const ERROR_CHARACTERS: usize = 300;
 
 /// A failure that may not come again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Retry {
+pub(crate) enum RetryAdvice {
     MayHelp,
     IsUseless,
 }
 
 /// The job after a run, `None` if it is removed, and what the user should know.
-pub(crate) fn after_run(job: &ScheduledJob, run: &JobRun, retry: Retry, now: SystemTime) -> (Option<ScheduledJob>, Vec<JobNotice>) {
+pub(crate) fn after_run(job: &ScheduledJob, run: &JobRun, retry: RetryAdvice, now: SystemTime) -> (Option<ScheduledJob>, Vec<JobNotice>) {
     let mut job = job.clone();
     let is_once = matches!(job.schedule, JobSchedule::At { .. });
     if run.state == RunState::Ok {
@@ -39,7 +39,7 @@ pub(crate) fn after_run(job: &ScheduledJob, run: &JobRun, retry: Retry, now: Sys
     }
     job.failures += 1;
     let earliest = now + pause_after(job.failures);
-    let may_retry = retry == Retry::MayHelp && job.failures <= ONCE_RETRIES;
+    let may_retry = retry == RetryAdvice::MayHelp && job.failures <= ONCE_RETRIES;
     if is_once && may_retry && job.enabled {
         job.next_due = Some(earliest);
     } else if is_once {
@@ -90,7 +90,7 @@ mod tests {
         text.parse::<Timestamp>().unwrap().into()
     }
 
-    fn fail(job: &ScheduledJob, retry: Retry, now: SystemTime) -> (ScheduledJob, Vec<String>) {
+    fn fail(job: &ScheduledJob, retry: RetryAdvice, now: SystemTime) -> (ScheduledJob, Vec<String>) {
         let mut run = run(job, now);
         (run.state, run.error) = (RunState::Failed, Some("no answer".into()));
         let (after, notices) = after_run(job, &run, retry, now);
@@ -104,7 +104,7 @@ mod tests {
         let (mut now, mut pauses, mut told) = (start, Vec::new(), Vec::new());
         while failing.enabled {
             failing.next_due = next_after(&failing.schedule, now);
-            let (after, notices) = fail(&failing, Retry::MayHelp, now);
+            let (after, notices) = fail(&failing, RetryAdvice::MayHelp, now);
             pauses.extend(after.next_due.map(|due| due.duration_since(now).unwrap().as_secs()));
             told.extend(notices.iter().map(|_| now.duration_since(start).unwrap().as_secs() / 60));
             now = after.next_due.unwrap_or(now);
@@ -122,7 +122,7 @@ mod tests {
         (failed.failures, failed.noticed) = (9, Some(now));
         let mut ended = run(&failed, now);
         ended.state = RunState::Ok;
-        let (after, notices) = after_run(&failed, &ended, Retry::IsUseless, now);
+        let (after, notices) = after_run(&failed, &ended, RetryAdvice::IsUseless, now);
         let after = after.unwrap();
         assert_eq!((after.failures, after.noticed, after.enabled, notices), (0, None, true, Vec::new()));
     }
@@ -132,16 +132,16 @@ mod tests {
         let now = at("2026-11-17T09:00:00Z");
         let mut once = job("once", JobSchedule::At { at: now, zone: "UTC".into() });
         once.next_due = None;
-        let (retried, told) = fail(&once, Retry::MayHelp, now);
+        let (retried, told) = fail(&once, RetryAdvice::MayHelp, now);
         assert_eq!((retried.next_due, retried.enabled, told.len()), (Some(now + Duration::from_secs(30)), true, 1));
-        let (ended, told) = fail(&once, Retry::IsUseless, now);
+        let (ended, told) = fail(&once, RetryAdvice::IsUseless, now);
         assert_eq!((ended.next_due, ended.enabled), (None, false));
         assert!(told[0].contains("was turned off: its only run has failed. The last error: no answer."), "{told:?}");
         once.failures = 3;
-        assert!(!fail(&once, Retry::MayHelp, now).0.enabled);
+        assert!(!fail(&once, RetryAdvice::MayHelp, now).0.enabled);
         let mut ended = run(&once, now);
         ended.state = RunState::Ok;
         once.delete_after_run = true;
-        assert_eq!(after_run(&once, &ended, Retry::IsUseless, now), (None, Vec::new()));
+        assert_eq!(after_run(&once, &ended, RetryAdvice::IsUseless, now), (None, Vec::new()));
     }
 }

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::new_runs::BusyJobs;
 use crate::ports::{JobExecutor, RunOutcome, WebhookSender};
-use crate::run_effects::{Retry, after_run};
+use crate::run_effects::{RetryAdvice, after_run};
 
 /// Runs that work at once; others wait for them.
 const MOST_RUNNING: usize = 128;
@@ -198,11 +198,11 @@ impl Scheduler {
                 if run.route.mode != DeliveryMode::None {
                     run.delivery = DeliveryState::Pending;
                 }
-                Retry::IsUseless
+                RetryAdvice::IsUseless
             }
             RunOutcome::Failed { error, is_transient } => {
                 (run.state, run.error) = (RunState::Failed, Some(shorten(&error, ANSWER_CHARACTERS).into_owned()));
-                if is_transient { Retry::MayHelp } else { Retry::IsUseless }
+                if is_transient { RetryAdvice::MayHelp } else { RetryAdvice::IsUseless }
             }
         };
         self.finish(&mut run, retry).await?;
@@ -210,7 +210,7 @@ impl Scheduler {
     }
 
     /// Stores the end of a run together with what it changes of its job.
-    pub(crate) async fn finish(&self, run: &mut JobRun, retry: Retry) -> Result<(), StoreError> {
+    pub(crate) async fn finish(&self, run: &mut JobRun, retry: RetryAdvice) -> Result<(), StoreError> {
         loop {
             let now = self.now();
             run.ended = Some(now);

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use haft_contract::schema::{self, SchemaFault};
+use haft_contract::schema::SchemaFault;
 use haft_contract::{Dialect, DynTool, ToolDefinition, ToolSource};
 use haft_text::suggest::nearest;
 use tokio::sync::watch;
@@ -171,7 +171,7 @@ impl Registry {
     /// Registers a tool. All its names must be free, the canonical one snake_case, its aliases names, its schema one that every
     /// provider takes, and its forms must fit its parameters.
     pub fn register(&self, tool: Arc<dyn DynTool>, source: ToolSource) -> Result<(), RegisterError> {
-        let definition = checked(&*tool)?;
+        let definition = checked(&*tool, &source)?;
         let mut state = self.write();
         let names = names(&definition);
         if let Some((name, place)) = names.iter().find_map(|name| state.names.get(name).map(|place| (name, *place))) {
@@ -185,7 +185,7 @@ impl Registry {
     /// Registers a tool in place of every tool that has one of its names; returns the names of those that are gone. Nothing changes
     /// if the tool is refused.
     pub fn replace(&self, tool: Arc<dyn DynTool>, source: ToolSource) -> Result<Vec<String>, RegisterError> {
-        let definition = checked(&*tool)?;
+        let definition = checked(&*tool, &source)?;
         let mut state = self.write();
         let taken: BTreeSet<usize> = names(&definition).iter().filter_map(|name| state.names.get(name).copied()).collect();
         let gone = taken.iter().map(|place| state.entries[*place].name().to_owned()).collect();
@@ -210,7 +210,7 @@ impl Registry {
         if let Some(place) = known {
             let (tool, source) = (Arc::clone(&state.entries[place].tool), state.entries[place].source.clone());
             // It was accepted once.
-            if let Ok(definition) = checked(&*tool) {
+            if let Ok(definition) = checked(&*tool, &source) {
                 state.entries[place] = Arc::new(state.entry(tool, definition, source));
             }
         }
@@ -340,23 +340,30 @@ impl RegistryState {
     }
 }
 
-/// The definition of a tool, if it may be registered.
-fn checked(tool: &dyn DynTool) -> Result<ToolDefinition, RegisterError> {
+/// The definition of a tool, if it may be registered. The parameters of a typed tool that comes with Haft are not looked at: tests have
+/// checked them, and a start should not make the schemas of tools that are never called.
+fn checked(tool: &dyn DynTool, source: &ToolSource) -> Result<ToolDefinition, RegisterError> {
     let mut definition = tool.definition().clone();
     if let Some(name) = bad_name(&definition) {
         return Err(RegisterError::BadName { name });
     }
+    if *source == ToolSource::BuiltIn && definition.parameters.is_of_type() {
+        return Ok(definition);
+    }
+    check_parameters(&mut definition)?;
+    Ok(definition)
+}
+
+fn check_parameters(definition: &mut ToolDefinition) -> Result<(), RegisterError> {
     let faults: Vec<SchemaFault> = definition.forms.iter().flat_map(|form| form.faults(&definition.parameters)).collect();
     if !faults.is_empty() {
-        return Err(RegisterError::BadForm { tool: definition.name.into_owned(), faults });
+        return Err(RegisterError::BadForm { tool: definition.name.to_string(), faults });
     }
-    schema::lint(&mut definition.parameters)
-        .map_err(|faults| RegisterError::BadSchema { tool: definition.name.clone().into_owned(), faults })?;
-    let faults = defaults::faults(&definition.parameters);
+    let faults = definition.parameters.lint().err().unwrap_or_else(|| defaults::faults(&definition.parameters));
     if !faults.is_empty() {
-        return Err(RegisterError::BadSchema { tool: definition.name.into_owned(), faults });
+        return Err(RegisterError::BadSchema { tool: definition.name.to_string(), faults });
     }
-    Ok(definition)
+    Ok(())
 }
 
 fn bad_name(definition: &ToolDefinition) -> Option<String> {

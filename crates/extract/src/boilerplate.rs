@@ -1,6 +1,6 @@
 //! What is on every page of a site, and not what this page is about: navigation, banners, forms, advertisements.
 
-use crate::html::tree::{NodeId, Tree};
+use crate::html::tree::{HtmlTree, NodeId};
 
 /// Words in a class or id that say so.
 const BOILERPLATE_WORDS: &[&str] = &[
@@ -68,7 +68,7 @@ const BOILERPLATE_ROLES: &[&str] =
 const NOTES: &[&str] = &["admonition", "callout", "note", "tip", "warning", "caution", "important", "info", "pullquote", "infobox"];
 
 /// Whether an element is boilerplate. `share` is its part of all text of the page.
-pub(crate) fn is_boilerplate(tree: &Tree<'_>, id: NodeId, share: f32) -> bool {
+pub(crate) fn is_boilerplate(tree: &HtmlTree<'_>, id: NodeId, share: f32) -> bool {
     let (name, attributes) = (tree.name(id), tree.attributes(id));
     match name {
         "nav" => return share < 0.8,
@@ -89,7 +89,7 @@ pub(crate) fn is_boilerplate(tree: &Tree<'_>, id: NodeId, share: f32) -> bool {
     share < 0.4 && (role.is_some_and(|role| BOILERPLATE_ROLES.contains(&role.trim())) || has_word(tree, id, BOILERPLATE_WORDS))
 }
 
-fn is_within(tree: &Tree<'_>, id: NodeId, name: &str) -> bool {
+fn is_within(tree: &HtmlTree<'_>, id: NodeId, name: &str) -> bool {
     let mut at = id;
     while at != 0 {
         at = tree.parent(at);
@@ -101,7 +101,7 @@ fn is_within(tree: &Tree<'_>, id: NodeId, name: &str) -> bool {
 }
 
 /// Whether a class or the id has one of these words: `site-nav` and `siteNav` have `nav`, `navy` has not.
-pub(crate) fn has_word(tree: &Tree<'_>, id: NodeId, words: &[&str]) -> bool {
+pub(crate) fn has_word(tree: &HtmlTree<'_>, id: NodeId, words: &[&str]) -> bool {
     let attributes = tree.attributes(id);
     ["class", "id"].into_iter().filter_map(|name| attributes.get(name)).any(|value| {
         let parts = value.split(|ch: char| !ch.is_ascii_alphanumeric()).flat_map(camel_words);
@@ -149,7 +149,7 @@ mod tests {
             ("<article class=sponsored>", 0.1, false),
             ("<div>", 0.1, false),
         ] {
-            let tree = Tree::parse(html);
+            let tree = HtmlTree::parse(html);
             assert_eq!(is_boilerplate(&tree, tree.len() - 1, share), expected, "{html}");
         }
     }

@@ -5,7 +5,7 @@
 
 use crate::boilerplate::{has_word, is_boilerplate};
 use crate::hidden::HidingRules;
-use crate::html::tree::{NodeId, ROOT, Tree};
+use crate::html::tree::{HtmlTree, NodeId, ROOT};
 
 /// Classes of the element with the text, in the usual site software.
 const CONTENT_WORDS: &[&str] = &["articlebody", "markdown"];
@@ -26,7 +26,7 @@ pub enum FoundBy {
 /// A page with its parts marked.
 #[derive(Debug)]
 pub(crate) struct ContentTree<'t, 'a> {
-    pub(crate) tree: &'t Tree<'a>,
+    pub(crate) tree: &'t HtmlTree<'a>,
     dropped: Vec<bool>,
     stats: Vec<TextStats>,
 }
@@ -65,7 +65,7 @@ impl TextStats {
 
 impl<'t, 'a> ContentTree<'t, 'a> {
     /// Marks what is hidden and what is boilerplate.
-    pub(crate) fn new(tree: &'t Tree<'a>) -> Self {
+    pub(crate) fn new(tree: &'t HtmlTree<'a>) -> Self {
         let mut content = Self { tree, dropped: vec![false; tree.len()], stats: Vec::new() };
         let hiding = HidingRules::of(tree);
         content.drop_where(|id| hiding.hide(tree, id));

@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use crate::html::tree::{NodeId, Tree};
+use crate::html::tree::{HtmlTree, NodeId};
 use crate::page::one_line;
 
 /// An element that was found.
@@ -18,25 +18,25 @@ pub struct FoundElement {
 
 /// The elements that have one of these classes, in their order.
 pub fn find_elements(html: &str, address: &str, classes: &[&str]) -> Vec<FoundElement> {
-    let tree = Tree::parse(html);
+    let tree = HtmlTree::parse(html);
     let base = Url::parse(address).ok();
     let found = tree.ids().filter_map(|id| Some((id, class_of(&tree, id, classes)?)));
     found.map(|(id, class)| element(&tree, id, class, base.as_ref())).collect()
 }
 
-fn class_of(tree: &Tree<'_>, id: NodeId, classes: &[&str]) -> Option<String> {
+fn class_of(tree: &HtmlTree<'_>, id: NodeId, classes: &[&str]) -> Option<String> {
     let own = tree.attributes(id).get("class")?;
     own.split_whitespace().find(|class| classes.contains(class)).map(str::to_owned)
 }
 
-fn element(tree: &Tree<'_>, id: NodeId, class: String, base: Option<&Url>) -> FoundElement {
+fn element(tree: &HtmlTree<'_>, id: NodeId, class: String, base: Option<&Url>) -> FoundElement {
     let link = tree.attributes(id).get("href").and_then(|href| base?.join(href.trim()).ok()).map(String::from);
     FoundElement { class, text: one_line(&tree.all_text(id)).unwrap_or_default(), link }
 }
 
 /// The text of a piece of HTML, on one line.
 pub fn plain_text(html: &str) -> String {
-    let tree = Tree::parse(html);
+    let tree = HtmlTree::parse(html);
     one_line(&tree.all_text(crate::html::tree::ROOT)).unwrap_or_default()
 }
 

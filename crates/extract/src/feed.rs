@@ -1,7 +1,7 @@
 //! Feeds: the items of RSS, Atom and RDF.
 
 use crate::html::attributes::Attributes;
-use crate::html::tokens::{Token, Tokens};
+use crate::html::tokens::{HtmlToken, Tokens};
 use crate::page::one_line;
 use crate::render::Style;
 
@@ -44,10 +44,10 @@ pub fn read_feed(xml: &str) -> Feed {
     let mut reader = FeedReader::default();
     for token in Tokens::xml(xml) {
         match token {
-            Token::Start { name, attributes, self_closing } => reader.start(&name, attributes, self_closing),
-            Token::End(name) => reader.end(local(&name)),
-            Token::Text(text) => reader.text.push_str(&crate::html::entities::decode(text)),
-            Token::Literal(text) => reader.text.push_str(text),
+            HtmlToken::Start { name, attributes, self_closing } => reader.start(&name, attributes, self_closing),
+            HtmlToken::End(name) => reader.end(local(&name)),
+            HtmlToken::Text(text) => reader.text.push_str(&crate::html::entities::decode(text)),
+            HtmlToken::Literal(text) => reader.text.push_str(text),
         }
     }
     reader.feed

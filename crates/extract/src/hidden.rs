@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::html::attributes::Attributes;
-use crate::html::tree::{NodeId, Tree};
+use crate::html::tree::{HtmlTree, NodeId};
 
 /// Elements whose content is never shown.
 const NEVER_SHOWN: &[&str] = &[
@@ -38,7 +38,7 @@ pub(crate) struct HidingRules {
 }
 
 impl HidingRules {
-    pub(crate) fn of(tree: &Tree<'_>) -> Self {
+    pub(crate) fn of(tree: &HtmlTree<'_>) -> Self {
         let mut rules = Self::default();
         for id in tree.ids().filter(|id| tree.name(*id) == "style") {
             rules.read(&without_comments(&tree.all_text(id)));
@@ -74,7 +74,7 @@ impl HidingRules {
     }
 
     /// Whether an element and all in it is not shown.
-    pub(crate) fn hide(&self, tree: &Tree<'_>, id: NodeId) -> bool {
+    pub(crate) fn hide(&self, tree: &HtmlTree<'_>, id: NodeId) -> bool {
         let (name, attributes) = (tree.name(id), tree.attributes(id));
         if NEVER_SHOWN.contains(&name) {
             return true;
@@ -239,7 +239,7 @@ mod tests {
             ("<p>", false),
         ] {
             let page = format!("<style>/* .other{{display:none}} */ .mine, #gone {{ display:none }}</style>{html}x");
-            let tree = Tree::parse(&page);
+            let tree = HtmlTree::parse(&page);
             let last = tree.ids().rev().find(|id| !tree.name(*id).is_empty()).unwrap();
             assert_eq!(HidingRules::of(&tree).hide(&tree, last), expected, "{html}");
         }

@@ -3,7 +3,7 @@
 use url::Url;
 
 use crate::content::{ContentTree, FoundBy};
-use crate::html::tree::Tree;
+use crate::html::tree::HtmlTree;
 use crate::render::{Style, render};
 
 /// Less text than this is hardly the content of a page that has more to say about itself.
@@ -27,7 +27,7 @@ pub struct Page {
 
 /// Reads a page. Links are made absolute with its address.
 pub fn read_page(html: &str, address: &str, style: Style) -> Page {
-    let tree = Tree::parse(html);
+    let tree = HtmlTree::parse(html);
     let base = base_address(&tree, address);
     let mut content = ContentTree::new(&tree);
     let (root, found_by) = content.find();
@@ -39,7 +39,7 @@ pub fn read_page(html: &str, address: &str, style: Style) -> Page {
     Page { title, description, content: text, found_by, truncated: tree.truncated }
 }
 
-fn base_address(tree: &Tree<'_>, address: &str) -> Option<Url> {
+fn base_address(tree: &HtmlTree<'_>, address: &str) -> Option<Url> {
     let own = Url::parse(address).ok();
     let named = tree.find("base").and_then(|id| tree.attributes(id).get("href"));
     match (own, named) {
@@ -48,14 +48,14 @@ fn base_address(tree: &Tree<'_>, address: &str) -> Option<Url> {
     }
 }
 
-fn title(tree: &Tree<'_>) -> Option<String> {
+fn title(tree: &HtmlTree<'_>) -> Option<String> {
     let of_element = |name: &str| tree.find(name).map(|id| tree.all_text(id));
     let named = described(tree, &["og:title", "twitter:title"]);
     named.or_else(|| one_line(&of_element("title").unwrap_or_default())).or_else(|| one_line(&of_element("h1").unwrap_or_default()))
 }
 
 /// The content of the first of these `meta` elements that there is.
-fn described(tree: &Tree<'_>, names: &[&str]) -> Option<String> {
+fn described(tree: &HtmlTree<'_>, names: &[&str]) -> Option<String> {
     names.iter().find_map(|wanted| {
         let metas = tree.ids().filter(|id| tree.name(*id) == "meta").map(|id| tree.attributes(id));
         let mut matching = metas.filter(|meta| {
@@ -75,7 +75,7 @@ pub(crate) fn one_line(text: &str) -> Option<String> {
 }
 
 /// A page that a script fills: its summary, and what it tells browsers without scripts.
-fn add_fallback(tree: &Tree<'_>, description: Option<&str>, text: &mut String) {
+fn add_fallback(tree: &HtmlTree<'_>, description: Option<&str>, text: &mut String) {
     let without_scripts: String = tree.ids().filter(|id| tree.name(*id) == "noscript").map(|id| tree.all_text(id) + "\n").collect();
     for part in [description, one_line(&without_scripts).as_deref()].into_iter().flatten() {
         if !text.contains(part) {

@@ -6,7 +6,7 @@ mod writer;
 
 use url::Url;
 
-use self::writer::Writer;
+use self::writer::TextWriter;
 use crate::content::ContentTree;
 use crate::html::names::{heading_level, is_block};
 use crate::html::tree::{NodeId, NodeKind};
@@ -22,21 +22,21 @@ pub enum Style {
 
 /// Writes the content beneath a node. Links are made absolute with `base`.
 pub(crate) fn render(content: &ContentTree<'_, '_>, root: NodeId, style: Style, base: Option<&Url>) -> String {
-    let mut renderer = Renderer { content, style, base, writer: Writer::new(style), lists: Vec::new() };
+    let mut renderer = PageRenderer { content, style, base, writer: TextWriter::new(style), lists: Vec::new() };
     renderer.children(root);
     renderer.writer.finish()
 }
 
-struct Renderer<'c, 't, 'a> {
+struct PageRenderer<'c, 't, 'a> {
     content: &'c ContentTree<'t, 'a>,
     style: Style,
     base: Option<&'c Url>,
-    writer: Writer,
+    writer: TextWriter,
     /// The number of the next item of each open list; `None` for lists without numbers.
     lists: Vec<Option<usize>>,
 }
 
-impl Renderer<'_, '_, '_> {
+impl PageRenderer<'_, '_, '_> {
     fn children(&mut self, id: NodeId) {
         let content = self.content;
         content.tree.children(id).filter(|child| !content.is_dropped(*child)).for_each(|child| self.node(child));

@@ -59,7 +59,7 @@ use haft_contract::{
 
 use self::beneath::Way;
 use self::blocking::{Call, blocking};
-use self::protected::{Refusals, Rules};
+use self::protected::{ProtectedRules, Refusals};
 use self::reader::OpenFile;
 use self::resolve::{Resolved, resolve, resolve_entry};
 use self::roots::Roots;
@@ -103,9 +103,9 @@ pub struct LocalFiles {
     /// Folders may be added for reading.
     roots: RwLock<Arc<Roots>>,
     way: Way,
-    rules: Arc<Rules>,
+    rules: Arc<ProtectedRules>,
     /// The rules on reading in the sandbox of commands, which has no other check.
-    sandbox_rules: Arc<Rules>,
+    sandbox_rules: Arc<ProtectedRules>,
     /// What may be read, as a number that no other has.
     view: AtomicU64,
 }
@@ -130,14 +130,14 @@ impl LocalFiles {
         let WorkspaceOptions { root, read_only_roots, writable_roots, mut deny_read, denied_by_rules, hidden, allow_secrets, protected } =
             options;
         let roots = Roots::open(&root, &read_only_roots, &writable_roots, way)?;
-        let mut rules = Rules::new(&deny_read, &denied_by_rules, allow_secrets)?;
+        let mut rules = ProtectedRules::new(&deny_read, &denied_by_rules, allow_secrets)?;
         for path in protected {
             let real = resolve(&roots, &rules, &path)?.path;
             rules.protect_own(&real);
         }
         git::protect(&roots, &mut rules);
         deny_read.extend(hidden);
-        let sandbox_rules = Arc::new(Rules::new(&deny_read, &denied_by_rules, allow_secrets)?);
+        let sandbox_rules = Arc::new(ProtectedRules::new(&deny_read, &denied_by_rules, allow_secrets)?);
         let (main, roots) = (roots.main().to_owned(), RwLock::new(Arc::new(roots)));
         Ok(Self { main, roots, way, rules: Arc::new(rules), sandbox_rules, view: next_view() })
     }

@@ -24,5 +24,5 @@ pub use rule::{NetworkRuleError, NetworkRules};
 pub use sandbox::SandboxDialer;
 pub use upstream::UpstreamProxy;
 
-pub(crate) use guard::{Guard, Refusal};
+pub(crate) use guard::{AddressGuard, Refusal};
 pub(crate) use resolver::checked_addresses;

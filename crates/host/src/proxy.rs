@@ -25,8 +25,8 @@ use tokio::net::{TcpStream, UnixListener, UnixStream};
 use tokio::task::{JoinHandle, JoinSet};
 
 pub use self::questions::QuestionClock;
-pub(crate) use self::target::Target;
-use crate::http::{Guard, Refusal, Resolve, UpstreamProxy, checked_addresses};
+pub(crate) use self::target::ProxyTarget;
+use crate::http::{AddressGuard, Refusal, Resolve, UpstreamProxy, checked_addresses};
 
 /// Connections at one time; more wait.
 const MOST: usize = 256;
@@ -41,12 +41,12 @@ const PARTING_BYTES: u64 = 1 << 20;
 const REMEMBERED: usize = 1000;
 
 /// What may be reached, and who checks it.
-pub(crate) struct Reach {
+pub(crate) struct ProxyReach {
     /// The hosts that the command was permitted to reach before it started.
     pub(crate) allowed: Vec<HostPattern>,
     /// Decides on all others; without it, they are refused.
     pub(crate) gate: Option<Arc<dyn EgressGate>>,
-    pub(crate) guard: Arc<Guard>,
+    pub(crate) guard: Arc<AddressGuard>,
     pub(crate) resolver: Arc<dyn Resolve>,
     /// The proxy of the user's network.
     pub(crate) upstream: Option<UpstreamProxy>,
@@ -64,14 +64,14 @@ pub struct EgressProxy {
 }
 
 struct Shared {
-    reach: Reach,
+    reach: ProxyReach,
     decisions: Decisions,
     questions: Arc<QuestionClock>,
 }
 
 impl EgressProxy {
     /// Listens at a path that must not exist yet.
-    pub(crate) fn start(socket: &Path, reach: Reach) -> io::Result<Self> {
+    pub(crate) fn start(socket: &Path, reach: ProxyReach) -> io::Result<Self> {
         let listener = UnixListener::bind(socket)?;
         let decisions = Decisions::default();
         let questions = Arc::default();
@@ -168,7 +168,7 @@ impl Refused {
 }
 
 impl Shared {
-    async fn connect(&self, target: &Target) -> Result<TcpStream, Refused> {
+    async fn connect(&self, target: &ProxyTarget) -> Result<TcpStream, Refused> {
         let outcome = match self.permit(target).await {
             Ok(()) => match tokio::time::timeout(CONNECT_TIME, self.connect_permitted(target)).await {
                 Ok(outcome) => outcome,
@@ -185,8 +185,8 @@ impl Shared {
     }
 
     /// Whether it may be reached; waits for the user, if one is asked.
-    async fn permit(&self, target: &Target) -> Result<(), Refused> {
-        let Reach { allowed, gate, guard, .. } = &self.reach;
+    async fn permit(&self, target: &ProxyTarget) -> Result<(), Refused> {
+        let ProxyReach { allowed, gate, guard, .. } = &self.reach;
         let host = target.host.to_string();
         if host == Connect::SANDBOX_HOST {
             return Err(Refused::denied("only tools outside the sandbox know this name; within it, its servers are at 127.0.0.1"));
@@ -204,8 +204,8 @@ impl Shared {
         }
     }
 
-    async fn connect_permitted(&self, target: &Target) -> Result<TcpStream, Refused> {
-        let Reach { guard, resolver, upstream, .. } = &self.reach;
+    async fn connect_permitted(&self, target: &ProxyTarget) -> Result<TcpStream, Refused> {
+        let ProxyReach { guard, resolver, upstream, .. } = &self.reach;
         if let Some(proxy) = upstream.as_ref().filter(|proxy| proxy.leads_to(&target.host, target.port)) {
             let tunnel = proxy.tunnel(&**resolver, &target.host.to_string(), target.port).await;
             return tunnel.map_err(|error| unreachable(target, &error));
@@ -220,11 +220,11 @@ impl Shared {
     }
 
     /// Remembers that a connection was cut off because of what went through it.
-    fn block(&self, target: &Target, reason: &str) {
+    fn block(&self, target: &ProxyTarget, reason: &str) {
         self.remember(target, NetworkVerdict::Blocked, Some(EgressRefusal { reason: reason.to_owned(), rule: None }));
     }
 
-    fn remember(&self, target: &Target, verdict: NetworkVerdict, refusal: Option<EgressRefusal>) {
+    fn remember(&self, target: &ProxyTarget, verdict: NetworkVerdict, refusal: Option<EgressRefusal>) {
         let (host, port) = (target.host.to_string(), target.port);
         let mut decisions = self.decisions.lock().unwrap_or_else(PoisonError::into_inner);
         let is_known = decisions.iter().any(|known| (known.host == host) && (known.port, known.verdict) == (port, verdict));
@@ -234,7 +234,7 @@ impl Shared {
     }
 }
 
-fn unreachable(target: &Target, error: &(impl std::fmt::Display + ?Sized)) -> Refused {
+fn unreachable(target: &ProxyTarget, error: &(impl std::fmt::Display + ?Sized)) -> Refused {
     Refused::Unreachable(format!("{target} cannot be reached: {error}"))
 }
 

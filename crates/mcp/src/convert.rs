@@ -25,7 +25,7 @@ pub(crate) fn tool(definition: &ToolDefinition, dialect: Dialect) -> Tool {
 
 /// The schema of structured results. The protocol takes objects alone.
 pub(crate) fn output_schema(definition: &ToolDefinition) -> Option<&Value> {
-    definition.output.as_ref().filter(|schema| schema["type"] == "object")
+    definition.output.as_deref().filter(|schema| schema["type"] == "object")
 }
 
 fn annotations(definition: &ToolDefinition) -> ToolAnnotations {
@@ -122,7 +122,7 @@ mod tests {
         let mut definition = ToolDefinition::new("look", "Looks.", json!({"type": "object", "properties": {"at": {"type": "string"}}}));
         definition.label = "Look".into();
         definition.hints.read_only = true;
-        definition.output = Some(json!({"type": "object"}));
+        definition.output = Some(json!({"type": "object"}).into());
         let expected = json!({
             "name": "look", "title": "Look", "description": "Looks.",
             "inputSchema": {"type": "object", "properties": {"at": {"type": "string"}}},
@@ -132,7 +132,7 @@ mod tests {
             },
         });
         assert_eq!(serde_json::to_value(tool(&definition, Dialect::Haft)).unwrap(), expected);
-        definition.output = Some(json!({"type": "array"}));
+        definition.output = Some(json!({"type": "array"}).into());
         assert_eq!(tool(&definition, Dialect::Haft).output_schema, None);
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use haft_contract::{Access, ToolDefinition, schema};
+use haft_contract::{Access, ToolDefinition};
 use serde_json::Value;
 
 use crate::PluginFault;
@@ -189,8 +189,8 @@ fn parameters(keys: &ManifestTable<'_>, name: &str, description: &str) -> Result
         Some(value) => serde_json::to_value(value).map_err(|error| keys.fault("parameters", format!("cannot be read: {error}")))?,
     };
     let mut linted = ToolDefinition::new(name.to_owned(), description.to_owned(), written).parameters;
-    let normalised = linted.clone();
-    schema::lint(&mut linted).map_err(|faults| {
+    let normalised = Value::clone(&linted);
+    linted.lint().map_err(|faults| {
         let faults = faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
         keys.fault("parameters", format!("is a schema that not every model provider takes: {faults}"))
     })?;

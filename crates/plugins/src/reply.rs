@@ -22,8 +22,8 @@ pub(crate) fn read(plugin: &str, end: &JobEnd, output: &[u8], errors: &str) -> R
         return Err(ToolError::new(ErrorKind::Cancelled, with_errors(format!("The plugin '{plugin}' was ended before it was done."))));
     }
     match (parse(output), end.code) {
-        (Ok(Reply::Error(message)), _) => Err(ToolError::execution(message)),
-        (Ok(Reply::Result(value)), Some(0)) => Ok(value),
+        (Ok(PluginReply::Error(message)), _) => Err(ToolError::execution(message)),
+        (Ok(PluginReply::Result(value)), Some(0)) => Ok(value),
         (Err(problem), Some(0)) => {
             let shown = display::escape_bytes(output, SHOWN);
             let message = format!(
@@ -37,12 +37,12 @@ pub(crate) fn read(plugin: &str, end: &JobEnd, output: &[u8], errors: &str) -> R
 }
 
 #[derive(Debug, PartialEq)]
-enum Reply {
+enum PluginReply {
     Result(Value),
     Error(String),
 }
 
-fn parse(output: &[u8]) -> Result<Reply, String> {
+fn parse(output: &[u8]) -> Result<PluginReply, String> {
     let mut values = serde_json::Deserializer::from_slice(output).into_iter::<Value>();
     let first = match values.next() {
         None => return Err("printed nothing".into()),
@@ -53,8 +53,8 @@ fn parse(output: &[u8]) -> Result<Reply, String> {
     }
     let Value::Object(mut fields) = first else { return Err("printed JSON that is no object".into()) };
     match (fields.remove("result"), fields.remove("error")) {
-        (Some(result), None) => Ok(Reply::Result(result)),
-        (None, Some(Value::String(message))) if !message.trim().is_empty() => Ok(Reply::Error(message)),
+        (Some(result), None) => Ok(PluginReply::Result(result)),
+        (None, Some(Value::String(message))) if !message.trim().is_empty() => Ok(PluginReply::Error(message)),
         (None, Some(_)) => Err("gave an 'error' that is not a text".into()),
         (Some(_), Some(_)) => Err("gave both 'result' and 'error'".into()),
         (None, None) => Err("gave neither 'result' nor 'error'".into()),
@@ -72,9 +72,9 @@ mod tests {
     #[test]
     fn replies_are_one_object_with_result_or_error() {
         for (output, expected) in [
-            ("{\"result\": [1]}\n", Ok(Reply::Result(json!([1])))),
-            ("{\"result\": null, \"more\": 1}", Ok(Reply::Result(Value::Null))),
-            ("{\"error\": \"no\"}", Ok(Reply::Error("no".into()))),
+            ("{\"result\": [1]}\n", Ok(PluginReply::Result(json!([1])))),
+            ("{\"result\": null, \"more\": 1}", Ok(PluginReply::Result(Value::Null))),
+            ("{\"error\": \"no\"}", Ok(PluginReply::Error("no".into()))),
             ("", Err("printed nothing")),
             ("  \n", Err("printed nothing")),
             ("hello", Err("printed what is not JSON (expected value at line 1 column 1)")),

@@ -54,7 +54,7 @@ pub(crate) fn decide_without_arguments(decision: &mut Decision, case: PlanCase<'
 }
 
 /// Why the user is asked about an effect.
-enum Question {
+enum EffectQuestion {
     /// What it will do is not known, for this reason.
     Unknown(String),
     /// `ask` says so.
@@ -137,10 +137,10 @@ impl PlanCase<'_> {
             return;
         }
         match question {
-            Question::Unknown(why) => {
+            EffectQuestion::Unknown(why) => {
                 decision.ask_about(AskSubject::Effect(index), "asking", format!("its effects are not known: {why}"));
             }
-            Question::ByMode => self.ask_by_mode(decision, AskSubject::Effect(index), effect.kind()),
+            EffectQuestion::ByMode => self.ask_by_mode(decision, AskSubject::Effect(index), effect.kind()),
         }
     }
 
@@ -230,18 +230,18 @@ impl PlanCase<'_> {
     }
 
     /// Why the user is asked about an effect that no rule speaks of.
-    fn question(&self, effect: &Effect) -> Option<Question> {
+    fn question(&self, effect: &Effect) -> Option<EffectQuestion> {
         match effect {
-            Effect::Unknown { why } => return Some(Question::Unknown(why.clone())),
+            Effect::Unknown { why } => return Some(EffectQuestion::Unknown(why.clone())),
             // Programs that nobody can list, though only some may run.
             Effect::Contained { why, .. } if self.exec.chooses_programs() => {
-                return Some(Question::Unknown(why.clone()));
+                return Some(EffectQuestion::Unknown(why.clone()));
             }
             _ => {}
         }
         let changes = self.lifted.map_or_else(|| effect.changes_something(), |lifted| lifted.changes(effect));
         let asks = self.ask == AskMode::Always || self.ask == AskMode::Changes && changes;
-        asks.then_some(Question::ByMode)
+        asks.then_some(EffectQuestion::ByMode)
     }
 
     fn denied(&self, decision: &mut Decision, effect: &Effect, rule: &Rule) {

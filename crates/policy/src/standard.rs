@@ -19,7 +19,7 @@ use crate::list::{Groups, List};
 use crate::name::{folded, lowered};
 use crate::rule::widths;
 use crate::steps::{
-    ByProvider, Channels, Lists, Overrides, Profiles, SubAgents, absent, optional, owner_only, profile, sandbox, selection, unavailable,
+    ByProvider, Channels, Lists, Overrides, Profiles, SubAgentStep, absent, optional, owner_only, profile, sandbox, selection, unavailable,
 };
 use crate::{
     AgentSpec, Caller, Candidate, ChangeRules, ConfigEdit, Decision, Denial, ExecSpec, GuardedChanges, PolicySpec, RuleFault, RuleKind,
@@ -91,10 +91,10 @@ pub struct StandardPolicy {
     profiles: Profiles,
     tools: Lists,
     by_provider: ByProvider<ToolTable>,
-    agents: HashMap<String, Agent>,
+    agents: HashMap<String, AgentPolicy>,
     channels: Channels,
     sandbox: Lists,
-    subagents: SubAgents,
+    subagents: SubAgentStep,
     rules: RuleSet,
     exec: ExecSpec,
     ask: AskMode,
@@ -118,7 +118,7 @@ impl Overrides for ToolTable {
 }
 
 #[derive(Debug, Clone)]
-struct Agent {
+struct AgentPolicy {
     table: ToolTable,
     by_provider: ByProvider<ToolTable>,
     /// Those for everyone, and its own.
@@ -162,7 +162,7 @@ impl StandardPolicy {
                 .collect(),
             channels: Channels::compile(&spec.channels, &groups, &vocabulary),
             sandbox: sandbox(&spec.sandbox, &groups, &vocabulary),
-            subagents: SubAgents::compile(&spec.subagents, spec.max_depth, &groups, &vocabulary),
+            subagents: SubAgentStep::compile(&spec.subagents, spec.max_depth, &groups, &vocabulary),
             rules,
             exec: spec.exec.clone(),
             ask: spec.ask,
@@ -223,9 +223,9 @@ impl Compiler<'_> {
             |(provider, lists): &(String, ToolLists)| (provider.clone(), self.table(format!("{key}.by_provider.\"{provider}\""), lists));
         ByProvider::new(tables.iter().map(table))
     }
-    fn agent(&self, name: &str, spec: &AgentSpec, rules: RuleSet, own_rules: RuleSet) -> Agent {
+    fn agent(&self, name: &str, spec: &AgentSpec, rules: RuleSet, own_rules: RuleSet) -> AgentPolicy {
         let key = format!("agents.{name}.tools");
-        Agent { by_provider: self.provided(&key, &spec.by_provider), table: self.table(key, &spec.tools), rules, own_rules }
+        AgentPolicy { by_provider: self.provided(&key, &spec.by_provider), table: self.table(key, &spec.tools), rules, own_rules }
     }
 }
 
@@ -338,7 +338,7 @@ impl StandardPolicy {
         PlanCase { tool, plan, caller, rules, vocabulary, exec, ask: self.ask, spec, lifted }
     }
 
-    fn agent(&self, caller: &Caller) -> Option<&Agent> {
+    fn agent(&self, caller: &Caller) -> Option<&AgentPolicy> {
         // Most have none, and need no spelling.
         if self.agents.is_empty() { None } else { self.agents.get(&*agent_key(&caller.agent)) }
     }
@@ -394,7 +394,7 @@ impl StandardPolicy {
         &self,
         decision: &mut Decision,
         tool: &Candidate<'_>,
-        agent: Option<&Agent>,
+        agent: Option<&AgentPolicy>,
         provided: &[&ToolTable],
         agent_provided: &[&ToolTable],
     ) {

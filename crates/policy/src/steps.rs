@@ -13,7 +13,7 @@ pub(crate) use self::channel::Channels;
 pub(crate) use self::lists::{ByProvider, Lists, Overrides};
 pub(crate) use self::profile::{Profiles, optional, profile};
 pub(crate) use self::sandbox::compile as sandbox;
-pub(crate) use self::subagent::SubAgents;
+pub(crate) use self::subagent::SubAgentStep;
 use crate::{Caller, Candidate, ConfigEdit, Decision, Denial, turn_limits};
 
 /// The steps of a decision, in order.

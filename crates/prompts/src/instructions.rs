@@ -39,21 +39,21 @@ pub struct Instructions {
 }
 
 /// Where an instruction file may be.
-struct Candidate {
+struct InstructionCandidate {
     folder: PathBuf,
     beneath: PathBuf,
     origin: PromptOrigin,
     names: &'static [&'static str],
 }
 
-fn candidates(folders: &PromptFolders) -> Vec<Candidate> {
-    let own = folders.config.iter().map(|config| Candidate {
+fn candidates(folders: &PromptFolders) -> Vec<InstructionCandidate> {
+    let own = folders.config.iter().map(|config| InstructionCandidate {
         folder: config.clone(),
         beneath: config.clone(),
         origin: PromptOrigin::User,
         names: &NAMES[..1],
     });
-    let project = folders.downwards().into_iter().map(|folder| Candidate {
+    let project = folders.downwards().into_iter().map(|folder| InstructionCandidate {
         folder: folder.to_owned(),
         // A link may lead to another file of the project, as `CLAUDE.md` to `AGENTS.md`, and not out of it.
         beneath: folders.repository.clone(),

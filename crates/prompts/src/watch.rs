@@ -12,7 +12,7 @@ use crate::{Instructions, PromptFiles, PromptFolders};
 const INTERVAL: Duration = Duration::from_secs(2);
 
 /// Size and time of a file; `None` if it is not there.
-type Stamp = Option<(u64, Option<SystemTime>)>;
+type PromptStamp = Option<(u64, Option<SystemTime>)>;
 
 /// A changed file of instructions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,13 +29,13 @@ pub struct InstructionChange {
 pub struct InstructionWatch {
     folders: PromptFolders,
     files: PromptFiles,
-    state: Mutex<WatchState>,
+    state: Mutex<PromptWatchState>,
 }
 
 #[derive(Debug)]
-struct WatchState {
+struct PromptWatchState {
     known: Instructions,
-    stamps: Vec<(PathBuf, Stamp)>,
+    stamps: Vec<(PathBuf, PromptStamp)>,
     looked: Instant,
 }
 
@@ -43,10 +43,10 @@ impl InstructionWatch {
     /// Watches from these instructions on, which the model has.
     pub fn new(folders: PromptFolders, files: PromptFiles, known: Instructions) -> Self {
         let stamps = stamps(&folders);
-        Self { folders, files, state: Mutex::new(WatchState { known, stamps, looked: Instant::now() }) }
+        Self { folders, files, state: Mutex::new(PromptWatchState { known, stamps, looked: Instant::now() }) }
     }
 
-    fn state(&self) -> MutexGuard<'_, WatchState> {
+    fn state(&self) -> MutexGuard<'_, PromptWatchState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -91,7 +91,7 @@ impl InstructionWatch {
     }
 }
 
-fn stamps(folders: &PromptFolders) -> Vec<(PathBuf, Stamp)> {
+fn stamps(folders: &PromptFolders) -> Vec<(PathBuf, PromptStamp)> {
     let stamp = |path: &PathBuf| path.metadata().ok().map(|metadata| (metadata.len(), metadata.modified().ok()));
     candidate_paths(folders).into_iter().map(|path| (path.clone(), stamp(&path))).collect()
 }

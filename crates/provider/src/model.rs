@@ -1,5 +1,7 @@
 //! A model, its protocol and the tools it is offered.
 
+use std::sync::Arc;
+
 use haft_contract::ThinkingLevel;
 use serde::Deserialize;
 use serde_json::Value;
@@ -115,6 +117,6 @@ pub struct OfferedTool {
     pub name: String,
     /// Description for the model.
     pub description: String,
-    /// A flat JSON Schema object.
-    pub parameters: Value,
+    /// A flat JSON Schema object, shared by all that show the tool.
+    pub parameters: Arc<Value>,
 }

@@ -1,5 +1,7 @@
 //! Definitions and results of tools in the form of a protocol, as data: for programs that send their requests themselves.
 
+use std::sync::Arc;
+
 use haft_contract::{ToolDefinition, ToolResult};
 use serde_json::Value;
 
@@ -54,7 +56,7 @@ fn conversation(model: &Model, messages: &[Message]) -> Vec<Value> {
 
 impl From<&ToolDefinition> for OfferedTool {
     fn from(definition: &ToolDefinition) -> Self {
-        let parameters = definition.parameters.clone();
+        let parameters = Arc::new(Value::clone(&definition.parameters));
         Self { name: definition.name.to_string(), description: definition.description.to_string(), parameters }
     }
 }

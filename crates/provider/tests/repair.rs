@@ -139,7 +139,7 @@ fn refusals(messages: &[Message]) -> Vec<(Model, Vec<String>)> {
     let spec = |name: &str| OfferedTool {
         name: name.into(),
         description: "D".into(),
-        parameters: json!({"type": "object", "properties": {"a": {}}}),
+        parameters: json!({"type": "object", "properties": {"a": {}}}).into(),
     };
     let tools = ["read_file", "exec", "mcp.server/tool"].map(spec);
     let refusals = targets().into_iter().map(|(adapter, model)| {

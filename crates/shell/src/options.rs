@@ -6,7 +6,7 @@ use crate::word::{Expanded, Word};
 
 /// What an option does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Effect {
+pub(crate) enum OptionEffect {
     Flag,
     Optional,
     Value,
@@ -20,7 +20,7 @@ pub(crate) enum Effect {
     InPlace,
 }
 
-impl Effect {
+impl OptionEffect {
     fn of(mark: &str) -> Self {
         match mark {
             "?" => Self::Optional,
@@ -46,13 +46,13 @@ impl Effect {
 #[derive(Debug)]
 pub(crate) struct Given {
     pub(crate) name: String,
-    pub(crate) effect: Effect,
+    pub(crate) effect: OptionEffect,
     pub(crate) value: Option<Word>,
 }
 
 /// The words of a command, sorted.
 #[derive(Debug, Default)]
-pub(crate) struct Scan {
+pub(crate) struct OptionScan {
     pub(crate) given: Vec<Given>,
     pub(crate) operands: Vec<Word>,
     pub(crate) faults: Vec<Reason>,
@@ -60,7 +60,7 @@ pub(crate) struct Scan {
     pub(crate) used: usize,
 }
 
-impl Scan {
+impl OptionScan {
     fn fault(&mut self, word: &str) {
         let message = format!("the option '{}' is not known here; write options in full, one by one", cut(word));
         self.faults.push(Reason::new(Concern::Arguments, message));
@@ -72,17 +72,17 @@ impl Scan {
 }
 
 /// Sorts all words: options may stand behind operands.
-pub(crate) fn scan(known: &str, words: &[Word]) -> Scan {
+pub(crate) fn scan(known: &str, words: &[Word]) -> OptionScan {
     walk(known, words, false)
 }
 
 /// Sorts the words before the first operand.
-pub(crate) fn scan_leading(known: &str, words: &[Word]) -> Scan {
+pub(crate) fn scan_leading(known: &str, words: &[Word]) -> OptionScan {
     walk(known, words, true)
 }
 
-fn walk(known: &str, words: &[Word], leading: bool) -> Scan {
-    let mut scan = Scan::default();
+fn walk(known: &str, words: &[Word], leading: bool) -> OptionScan {
+    let mut scan = OptionScan::default();
     let harmful = known.contains(['>', '!']);
     while let Some(word) = words.get(scan.used) {
         scan.used += 1;
@@ -115,31 +115,31 @@ fn perhaps(expanded: &Expanded) -> Reason {
     Reason::new(Concern::Arguments, message)
 }
 
-fn long(known: &str, text: &str, words: &[Word], scan: &mut Scan) {
+fn long(known: &str, text: &str, words: &[Word], scan: &mut OptionScan) {
     let (name, attached) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(Word::literal(value))));
     let Some(effect) = find_long(known, name) else {
         return abbreviated(known, name, scan);
     };
     match attached {
-        Some(_) if !effect.takes_value() && effect != Effect::Optional => scan.fault(text),
+        Some(_) if !effect.takes_value() && effect != OptionEffect::Optional => scan.fault(text),
         None if effect.takes_value() => take(name, effect, words, scan),
         value => scan.given.push(Given { name: name.to_owned(), effect, value }),
     }
 }
 
 /// A shortened name: unknown, and what it might run counts as if it were written out.
-fn abbreviated(known: &str, name: &str, scan: &mut Scan) {
+fn abbreviated(known: &str, name: &str, scan: &mut OptionScan) {
     scan.fault(name);
     let tokens = known.split_ascii_whitespace().filter(|token| token.starts_with("--") && token.starts_with(name));
-    if let Some(effect) = tokens.map(|token| Effect::of(&token[end_of_name(token)..])).find(|effect| effect.runs()) {
+    if let Some(effect) = tokens.map(|token| OptionEffect::of(&token[end_of_name(token)..])).find(|effect| effect.runs()) {
         scan.given.push(Given { name: name.to_owned(), effect, value: None });
     }
 }
 
-fn short(known: &str, text: &str, words: &[Word], scan: &mut Scan) {
+fn short(known: &str, text: &str, words: &[Word], scan: &mut OptionScan) {
     let flags = &text[1..];
     if flags.bytes().all(|byte| byte.is_ascii_digit()) && known.split_ascii_whitespace().any(|token| token == "-#") {
-        return scan.given.push(Given { name: "-#".to_owned(), effect: Effect::Flag, value: None });
+        return scan.given.push(Given { name: "-#".to_owned(), effect: OptionEffect::Flag, value: None });
     }
     for (at, ch) in flags.char_indices() {
         let Some(effect) = find_short(known, ch) else { return scan.fault(text) };
@@ -147,7 +147,7 @@ fn short(known: &str, text: &str, words: &[Word], scan: &mut Scan) {
         if effect.takes_value() && rest.is_empty() {
             return take(&name, effect, words, scan);
         }
-        let ends = effect.takes_value() || effect == Effect::Optional || (effect == Effect::InPlace && !rest.is_empty());
+        let ends = effect.takes_value() || effect == OptionEffect::Optional || (effect == OptionEffect::InPlace && !rest.is_empty());
         scan.given.push(Given { name, effect, value: ends.then(|| Word::literal(rest)) });
         if ends {
             return;
@@ -156,7 +156,7 @@ fn short(known: &str, text: &str, words: &[Word], scan: &mut Scan) {
 }
 
 /// The next word is the value, whatever it looks like.
-fn take(name: &str, effect: Effect, words: &[Word], scan: &mut Scan) {
+fn take(name: &str, effect: OptionEffect, words: &[Word], scan: &mut OptionScan) {
     let Some(value) = words.get(scan.used) else { return scan.fault(name) };
     scan.used += 1;
     // It may become several words, and the others would be operands or options.
@@ -172,16 +172,16 @@ fn end_of_name(token: &str) -> usize {
     token.find(['=', '?', '!', '>']).unwrap_or(token.len())
 }
 
-fn find_long(known: &str, name: &str) -> Option<Effect> {
+fn find_long(known: &str, name: &str) -> Option<OptionEffect> {
     let token = known.split_ascii_whitespace().find(|token| &token[..end_of_name(token)] == name)?;
-    Some(Effect::of(&token[end_of_name(token)..]))
+    Some(OptionEffect::of(&token[end_of_name(token)..]))
 }
 
-fn find_short(known: &str, ch: char) -> Option<Effect> {
+fn find_short(known: &str, ch: char) -> Option<OptionEffect> {
     for token in known.split_ascii_whitespace().filter(|token| !token.starts_with("--")) {
         let end = end_of_name(token);
         if token[1..end].contains(ch) {
-            return Some(Effect::of(&token[end..]));
+            return Some(OptionEffect::of(&token[end..]));
         }
     }
     None
@@ -189,7 +189,7 @@ fn find_short(known: &str, ch: char) -> Option<Effect> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Effect, scan};
+    use super::{OptionEffect, scan};
     use crate::word::Word;
 
     /// Names and values, operands, and how many faults.
@@ -229,6 +229,6 @@ mod tests {
     #[test]
     fn a_shortened_name_of_what_runs_counts_as_running() {
         let given = scan("--exec=! --extra", &[Word::literal("--exe=rm")]).given;
-        assert_eq!(given.iter().map(|given| given.effect).collect::<Vec<_>>(), [Effect::RunsValue]);
+        assert_eq!(given.iter().map(|given| given.effect).collect::<Vec<_>>(), [OptionEffect::RunsValue]);
     }
 }

@@ -13,7 +13,7 @@ use haft_programs::{Operands, PROGRAMS, ProgramClass, ProgramEffect, ProgramOpti
 
 use crate::analysis::{Command, Nature};
 use crate::builder::AnalysisBuilder;
-use crate::options::{self, Effect, Given, Scan};
+use crate::options::{self, Given, OptionEffect, OptionScan};
 use crate::reason::{Concern, Reason, cut};
 use crate::word::Word;
 
@@ -121,7 +121,7 @@ fn apply(row: &ProgramOptions, arguments: &[Word], command: &mut Command, found:
 }
 
 /// Options that are not known leave nothing certain.
-fn doubt(command: &mut Command, scan: &Scan) {
+fn doubt(command: &mut Command, scan: &OptionScan) {
     if !scan.faults.is_empty() {
         command.nature = Nature::Ordinary;
         command.notes.extend(scan.faults.iter().cloned());
@@ -131,9 +131,11 @@ fn doubt(command: &mut Command, scan: &Scan) {
 fn option(given: &Given, command: &mut Command, found: &mut AnalysisBuilder) {
     match (given.effect, &given.value) {
         (effect, _) if effect.runs() => runs(&given.name, command, found),
-        (Effect::Writes, Some(value)) => wrote(value, command, found),
-        (Effect::ReadsAt, Some(Word::Literal(value))) => network::body(&given.name, value).into_iter().for_each(|path| found.read(&path)),
-        (Effect::Reads | Effect::ReadsAt, Some(value)) => found.read(value),
+        (OptionEffect::Writes, Some(value)) => wrote(value, command, found),
+        (OptionEffect::ReadsAt, Some(Word::Literal(value))) => {
+            network::body(&given.name, value).into_iter().for_each(|path| found.read(&path))
+        }
+        (OptionEffect::Reads | OptionEffect::ReadsAt, Some(value)) => found.read(value),
         _ => {}
     }
 }
@@ -164,7 +166,7 @@ fn wrote(word: &Word, command: &mut Command, found: &mut AnalysisBuilder) {
     found.write(word);
 }
 
-fn operands(row: &ProgramOptions, scan: &Scan, command: &mut Command, found: &mut AnalysisBuilder) {
+fn operands(row: &ProgramOptions, scan: &OptionScan, command: &mut Command, found: &mut AnalysisBuilder) {
     let all = scan.operands.as_slice();
     let given_first = scan.has(&["-e", "-f", "--regexp", "--file", "--reference", "--files"]);
     let behind_first = if given_first { all } else { all.get(1..).unwrap_or_default() };
@@ -195,7 +197,7 @@ fn read_all(words: &[Word], found: &mut AnalysisBuilder) {
 }
 
 /// What is moved is gone where it was.
-fn moved(scan: &Scan, command: &mut Command, found: &mut AnalysisBuilder) {
+fn moved(scan: &OptionScan, command: &mut Command, found: &mut AnalysisBuilder) {
     let sources = scan.operands.len() - usize::from(!scan.has(&["-t", "--target-directory"]) && !scan.operands.is_empty());
     for (index, word) in scan.operands.iter().enumerate() {
         if index < sources { removed(word, command, found) } else { wrote(word, command, found) }
@@ -203,7 +205,7 @@ fn moved(scan: &Scan, command: &mut Command, found: &mut AnalysisBuilder) {
 }
 
 /// The last operand is where it goes, unless an option says so.
-fn copy(scan: &Scan, command: &mut Command, found: &mut AnalysisBuilder) {
+fn copy(scan: &OptionScan, command: &mut Command, found: &mut AnalysisBuilder) {
     let directed = scan.has(&["-t", "--target-directory"]);
     // 'install -d' makes all of them; of 'ln -s NAME' alone the link is here.
     let makes = scan.has(&["-d", "--directory"]) && command.name() == Some("install");

@@ -25,7 +25,7 @@ use crate::reason::{Concern, cut};
 use crate::syntax::SyntaxFault;
 
 /// Reads one line, or one script inside a line.
-pub(crate) struct Reader<'a> {
+pub(crate) struct ShellReader<'a> {
     line: &'a str,
     found: &'a mut AnalysisBuilder,
     depth: usize,
@@ -57,7 +57,7 @@ fn read_tree(line: &str, found: &mut AnalysisBuilder, around: &CommandPosition) 
         return found.refuse("the line has too many words or is too tangled to be read; write it in parts, or put long texts into quotes");
     };
     let root = tree.root_node();
-    let mut reader = Reader { line, found, depth: 0, in_backticks: false, tail: None };
+    let mut reader = ShellReader { line, found, depth: 0, in_backticks: false, tail: None };
     if root.has_error() {
         reader.syntax_error(root, around.wrappers.is_empty());
     }
@@ -67,7 +67,7 @@ fn read_tree(line: &str, found: &mut AnalysisBuilder, around: &CommandPosition) 
     }
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ShellReader<'a> {
     fn text(&self, node: Node<'_>) -> &'a str {
         self.line.get(node.byte_range()).unwrap_or_default()
     }

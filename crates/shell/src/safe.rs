@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use haft_programs::{FILTERS, ProgramFilter, WRAPPERS};
 
 use crate::analysis::{Command, RedirectionKind};
-use crate::options::{self, Effect};
+use crate::options::{self, OptionEffect};
 use crate::programs::trusted_name;
 use crate::reason::{Concern, Reason, cut};
 use crate::word::Word;
@@ -60,7 +60,7 @@ fn fits(filter: &ProgramFilter, arguments: &[Word]) -> bool {
     let patterned = scan.has(&["-e", "--regexp"]);
     let most = if patterned { 0 } else { filter.operands };
     let literal = arguments.iter().all(|word| word.as_literal().is_some());
-    let harmless = |effect: Effect| matches!(effect, Effect::Flag | Effect::Optional | Effect::Value);
+    let harmless = |effect: OptionEffect| matches!(effect, OptionEffect::Flag | OptionEffect::Optional | OptionEffect::Value);
     let paths = scan.operands.iter().chain(scan.given.iter().filter_map(|given| given.value.as_ref())).any(|word| is_path(word.text()));
     literal && scan.given.iter().all(|given| harmless(given.effect)) && scan.faults.is_empty() && scan.operands.len() <= most && !paths
 }

@@ -55,7 +55,6 @@ impl ScriptedTool {
     pub fn schema(mut self, parameters: Value) -> Self {
         let fresh = ToolDefinition::new(self.definition.name.clone(), self.definition.description.clone(), parameters);
         self.definition.parameters = fresh.parameters;
-        self.definition.parameter_hints = fresh.parameter_hints;
         self
     }
     /// Changes anything else of the definition.

@@ -37,7 +37,7 @@ use tokio::sync::mpsc;
 
 pub use self::backend::{ChatBackend, ChatOptions, CommandChoice, Configure, ModelChoice, NamedFiles, Prompt};
 use self::chat_session::{AfterTurn, ChatSession, UnaskedTurns, dim, ends_chat};
-use self::commands::NextStep;
+use self::commands::AfterCommand;
 use self::editor::{InputEvent, Interruption};
 use self::input::ChatInput;
 pub use self::lifecycle::{adopt_chosen_model, close_conversation, open_conversation};
@@ -183,9 +183,9 @@ impl ChatLoop<'_> {
             ChatLine::Message(text) => self.send(&Prompt::typed(text), input).await?,
             ChatLine::Shell(command) => self.chat.run_shell(&command, &self.typed, input, &mut self.signals).await?,
             ChatLine::Command(command) => match self.chat.run_command(command, &self.typed, input, &mut self.signals).await? {
-                NextStep::Prompt => return Ok(None),
-                NextStep::After(after) => after,
-                NextStep::Leave => return Ok(Some(Exit::Success)),
+                AfterCommand::Prompt => return Ok(None),
+                AfterCommand::After(after) => after,
+                AfterCommand::Leave => return Ok(Some(Exit::Success)),
             },
         };
         Ok(self.settle(after, input))

@@ -30,7 +30,7 @@ fn parser(text: &str) -> Parser<'_> {
 
 /// What kind a block is, as far as it matters for when its lines are final.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum BlockKind {
+enum MarkdownBlock {
     /// Its lines are final when another one follows.
     Text,
     /// Its last row may change every column.
@@ -94,16 +94,16 @@ impl MarkdownStream {
     }
 
     /// Prints the lines of the open block that cannot change any more.
-    fn print_open(&mut self, kind: Option<BlockKind>, columns: Option<usize>, page: &mut String) {
-        let is_text = |kind: BlockKind| kind == BlockKind::Text;
-        let with_part = matches!(blocks(&self.open).as_slice(), [(BlockKind::Text, _)]) && kind.is_none_or(is_text);
+    fn print_open(&mut self, kind: Option<MarkdownBlock>, columns: Option<usize>, page: &mut String) {
+        let is_text = |kind: MarkdownBlock| kind == MarkdownBlock::Text;
+        let with_part = matches!(blocks(&self.open).as_slice(), [(MarkdownBlock::Text, _)]) && kind.is_none_or(is_text);
         let text = if with_part { self.open.clone() } else { self.open[..whole_lines(&self.open)].to_owned() };
-        let held = if kind == Some(BlockKind::Code) || text.ends_with("\n\n") { Held::Nothing } else { Held::LastLine };
+        let held = if kind == Some(MarkdownBlock::Code) || text.ends_with("\n\n") { Held::Nothing } else { Held::LastLine };
         if self.open.len() >= MOST_BYTES {
             self.open.clear();
             self.print(&text, columns, Held::Nothing, page);
             self.end_block();
-        } else if kind != Some(BlockKind::Table) && (kind == Some(BlockKind::Code) || is_balanced(&text)) {
+        } else if kind != Some(MarkdownBlock::Table) && (kind == Some(MarkdownBlock::Code) || is_balanced(&text)) {
             self.print(&text, columns, held, page);
         }
     }
@@ -135,23 +135,23 @@ impl MarkdownStream {
 }
 
 /// The top-level blocks, with where they are.
-fn blocks(text: &str) -> Vec<(BlockKind, Range<usize>)> {
+fn blocks(text: &str) -> Vec<(MarkdownBlock, Range<usize>)> {
     let (mut blocks, mut depth) = (Vec::new(), 0_usize);
     for (event, range) in parser(text).into_offset_iter() {
         match event {
             Event::Start(tag) => {
                 if depth == 0 {
                     let kind = match tag {
-                        Tag::CodeBlock(_) => BlockKind::Code,
-                        Tag::Table(_) => BlockKind::Table,
-                        _ => BlockKind::Text,
+                        Tag::CodeBlock(_) => MarkdownBlock::Code,
+                        Tag::Table(_) => MarkdownBlock::Table,
+                        _ => MarkdownBlock::Text,
                     };
                     blocks.push((kind, range));
                 }
                 depth += 1;
             }
             Event::End(_) => depth = depth.saturating_sub(1),
-            _ if depth == 0 => blocks.push((BlockKind::Text, range)),
+            _ if depth == 0 => blocks.push((MarkdownBlock::Text, range)),
             _ => {}
         }
     }

@@ -97,14 +97,14 @@ fn parameters_carry_all_that_was_said_of_them() {
         })
     );
     assert_eq!(
-        definition.parameter_hints,
+        *definition.parameters.hints(),
         ParameterHints {
             aliases: vec![("message".into(), "text".into()), ("body".into(), "text".into())],
             verbatim: vec!["text".into()],
             ..ParameterHints::default()
         }
     );
-    assert_eq!(definition.output, Some(json!({"type": "array", "items": {"type": "string"}, "properties": {}})));
+    assert_eq!(definition.output.as_deref(), Some(&json!({"type": "array", "items": {"type": "string"}, "properties": {}})));
     assert_eq!(ToolDefinition::of::<Nothing>().parameters, json!({"type": "object", "properties": {}}));
 }
 

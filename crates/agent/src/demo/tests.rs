@@ -20,7 +20,7 @@ const ALL: &[&str] = &[
 ];
 
 fn tools(names: &[&str]) -> Vec<OfferedTool> {
-    names.iter().map(|name| OfferedTool { name: (*name).into(), description: String::new(), parameters: json!({}) }).collect()
+    names.iter().map(|name| OfferedTool { name: (*name).into(), description: String::new(), parameters: json!({}).into() }).collect()
 }
 
 fn answered(messages: &[Message], names: &[&str]) -> ModelReply {

@@ -130,20 +130,20 @@ impl RunTask {
                 Some(_lane) => {
                     live.change(|status| (status.state, status.started) = (SubAgentState::Running, Some(SystemTime::now())));
                     store(&lanes, &live).await;
-                    tokio::spawn(self.work()).await.unwrap_or_else(|panic| Outcome::failed(format!("it broke off: {panic}")))
+                    tokio::spawn(self.work()).await.unwrap_or_else(|panic| SubAgentOutcome::failed(format!("it broke off: {panic}")))
                 }
-                None => Outcome::stopped(&live, String::new()),
+                None => SubAgentOutcome::stopped(&live, String::new()),
             };
             finish(&lanes, &live, outcome.after(&before), forget).await;
         });
     }
 
-    async fn work(self) -> Outcome {
+    async fn work(self) -> SubAgentOutcome {
         let Self { factory, live, child, input, meter, max_rounds, timeout, call, .. } = self;
         let agents = Arc::clone(&child.agents);
         let mut runner = match factory.build(child).await {
             Ok(runner) => runner,
-            Err(error) => return Outcome::failed(error.message().to_owned()),
+            Err(error) => return SubAgentOutcome::failed(error.message().to_owned()),
         };
         runner.meter = Arc::new(InheritedMeter::new(Arc::clone(&runner.meter), meter));
         runner.max_rounds = max_rounds;
@@ -186,8 +186,8 @@ fn over_time(timeout: Option<Duration>) -> String {
 }
 
 /// The task, and then messages that arrived after the last answer.
-async fn turns(runner: &mut Runner, live: &LiveAgent, mut input: String) -> Outcome {
-    let mut outcome = Outcome::default();
+async fn turns(runner: &mut Runner, live: &LiveAgent, mut input: String) -> SubAgentOutcome {
+    let mut outcome = SubAgentOutcome::default();
     loop {
         let end = runner.turn(Message::user(input), live.stop_token()).await;
         let is_done = end.reason == EndReason::Done;
@@ -200,7 +200,7 @@ async fn turns(runner: &mut Runner, live: &LiveAgent, mut input: String) -> Outc
 }
 
 /// How a sub-agent ended.
-struct Outcome {
+struct SubAgentOutcome {
     state: SubAgentState,
     error: Option<String>,
     answer: String,
@@ -211,14 +211,14 @@ struct Outcome {
     cost: Option<Micros>,
 }
 
-impl Default for Outcome {
+impl Default for SubAgentOutcome {
     fn default() -> Self {
         let (error, answer, cost) = (None, String::new(), Some(Micros::default()));
         Self { state: SubAgentState::Done, error, answer, rounds: 0, calls: 0, input: 0, output: 0, cost }
     }
 }
 
-impl Outcome {
+impl SubAgentOutcome {
     fn failed(error: String) -> Self {
         Self { state: SubAgentState::Failed, error: Some(error), ..Self::default() }
     }
@@ -272,9 +272,9 @@ pub(super) fn end_state(end: &TurnEnd, stopped: impl FnOnce() -> (SubAgentState,
 }
 
 /// Stores the last state, and reports it.
-async fn finish(lanes: &Lanes, live: &LiveAgent, outcome: Outcome, forget: bool) {
+async fn finish(lanes: &Lanes, live: &LiveAgent, outcome: SubAgentOutcome, forget: bool) {
     live.close();
-    let Outcome { state, error, answer, rounds, calls, input, output, cost } = outcome;
+    let SubAgentOutcome { state, error, answer, rounds, calls, input, output, cost } = outcome;
     let mut status = live.status();
     (status.state, status.error, status.ended) = (state, error, Some(SystemTime::now()));
     (status.rounds, status.calls, status.input, status.output) = (rounds, calls, input, output);

@@ -157,6 +157,10 @@ fn is_deferred(entry: &ToolEntry, beyond: &HashSet<&str>) -> bool {
 }
 
 fn spec(entry: &ToolEntry, dialect: Dialect) -> OfferedTool {
-    let shown = entry.definition().offered_in(dialect);
-    OfferedTool { name: shown.name.to_owned(), description: shown.description.to_owned(), parameters: shown.parameters.into_owned() }
+    let definition = entry.definition();
+    OfferedTool {
+        name: definition.name_in(dialect).to_owned(),
+        description: definition.description_in(dialect).to_owned(),
+        parameters: definition.offered_parameters(dialect),
+    }
 }

@@ -15,6 +15,7 @@ use serde::Deserialize;
 /// your answer to the user.
 #[derive(Debug, ToolMeta)]
 #[tool(
+    name = "message",
     label = "Message to a channel",
     section = Messaging,
     category = Notify,
@@ -24,7 +25,7 @@ use serde::Deserialize;
     profiles = ["messaging"],
     open_world
 )]
-pub(crate) struct Message {
+pub(crate) struct MessageTool {
     offers: Vec<ChannelOffer>,
     /// Why none of the configured channels can be used.
     fault: Option<String>,
@@ -97,7 +98,7 @@ pub(crate) struct Params {
     dry_run: bool,
 }
 
-impl Message {
+impl MessageTool {
     /// Without a channel: it is not offered.
     pub(crate) const fn new() -> Self {
         Self { offers: Vec::new(), fault: None }
@@ -109,7 +110,7 @@ impl Message {
     }
 }
 
-impl Tool for Message {
+impl Tool for MessageTool {
     type Params = Params;
     type Output = ToolOutput;
 

@@ -25,7 +25,7 @@ const FORMS: &[Form] = &[Form::new(Dialect::Claw, "Config")];
     aliases = ["Config"],
     forms = FORMS
 )]
-pub(crate) struct Config;
+pub(crate) struct ConfigTool;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Params {
@@ -36,7 +36,7 @@ pub(crate) struct Params {
     value: Option<String>,
 }
 
-impl Tool for Config {
+impl Tool for ConfigTool {
     type Params = Params;
     type Output = ToolOutput;
 
@@ -140,7 +140,7 @@ mod tests {
     }
 
     async fn call(host: &Arc<FakeHost>, arguments: Value) -> Result<ToolOutput, ToolError> {
-        run_tool(&Erased::new(Config), arguments, Arc::clone(host)).await
+        run_tool(&Erased::new(ConfigTool), arguments, Arc::clone(host)).await
     }
 
     #[tokio::test]
@@ -176,7 +176,7 @@ mod tests {
             (json!({"setting": "display.x"}), json!([])),
             (json!({"setting": "display.x", "value": "2"}), json!([{"effect": "configure", "key": "display.x"}])),
         ] {
-            let prepared = Erased::new(Config).prepare(arguments, &PlanContext::new(&*host)).unwrap();
+            let prepared = Erased::new(ConfigTool).prepare(arguments, &PlanContext::new(&*host)).unwrap();
             assert_eq!(serde_json::to_value(prepared.plan().effects()).unwrap(), effects);
         }
     }

@@ -16,6 +16,7 @@ const MAX_SECONDS: u64 = 3590;
 /// steps whose details you do not need, such as searching a large project; several calls in one answer run at the same time. With 'run_in_background' its answer comes to you as a message: do not poll for it.
 #[derive(Debug, ToolMeta)]
 #[tool(
+    name = "agent",
     label = "Sub-agent",
     section = Sessions,
     category = System,
@@ -27,7 +28,7 @@ const MAX_SECONDS: u64 = 3590;
     profiles = ["coding"],
     open_world
 )]
-pub(crate) struct Agent;
+pub(crate) struct AgentTool;
 
 pub(crate) const FORMS: &[Form] = &[Form::new(Dialect::Claw, "Agent")
     .shown(&["description", "prompt", "subagent_type", "name", "model", "run_in_background"])
@@ -79,7 +80,7 @@ impl Params {
     }
 }
 
-impl Tool for Agent {
+impl Tool for AgentTool {
     type Params = Params;
     type Output = ToolOutput;
 

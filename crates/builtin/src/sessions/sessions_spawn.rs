@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use self::attachment::{AttachAs, Attachment};
+use self::attachment::{AttachAs, SpawnAttachment};
 use super::agent::started_text;
 use crate::shared::sub_agents;
 
@@ -60,7 +60,7 @@ enum SpawnMode {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Sandbox {
+enum SandboxChoice {
     #[default]
     Inherit,
     Require,
@@ -107,10 +107,10 @@ pub(crate) struct Params {
     /// 'require' runs its commands in the sandbox or not at all. Defaults to 'inherit': as yours.
     #[serde(default)]
     #[schemars(extend("x-rare" = true))]
-    sandbox: Sandbox,
+    sandbox: SandboxChoice,
     /// Files that it can read, at most 50, each of 1 MiB, and 5 MiB together. Files of the workspace it can read anyway.
     #[schemars(extend("x-rare" = true))]
-    attachments: Option<Vec<Attachment>>,
+    attachments: Option<Vec<SpawnAttachment>>,
     /// What the task calls the folder of its attachments; a hint only.
     #[schemars(extend("x-rare" = true))]
     attach_as: Option<AttachAs>,
@@ -161,7 +161,7 @@ impl Params {
             background: true,
             forget: self.cleanup == Cleanup::Delete && !is_open,
             is_open,
-            sandbox: if self.sandbox == Sandbox::Require { SandboxDemand::Require } else { SandboxDemand::Inherit },
+            sandbox: if self.sandbox == SandboxChoice::Require { SandboxDemand::Require } else { SandboxDemand::Inherit },
             attachments: attachment::decode_all(self.attachments.as_deref().unwrap_or_default())?,
             attached_as: self.attach_as.as_ref().map_or(Ok(None), AttachAs::folder)?,
             cwd: self.cwd.clone().filter(|folder| !folder.as_os_str().is_empty()),

@@ -14,9 +14,9 @@ const CALL_TIME: Duration = Duration::from_secs(27);
 
 /// Until when the server has to answer.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Deadline(tokio::time::Instant);
+pub(crate) struct CallDeadline(tokio::time::Instant);
 
-impl Deadline {
+impl CallDeadline {
     /// For a call that begins now.
     pub(crate) fn of_a_call() -> Self {
         Self(tokio::time::Instant::now() + CALL_TIME)

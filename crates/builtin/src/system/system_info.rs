@@ -22,12 +22,12 @@ pub(crate) struct SystemInfoTool;
 pub(crate) struct Params {
     /// The part to return. Defaults to 'all'.
     #[serde(default)]
-    section: SystemPart,
+    section: SystemSection,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum SystemPart {
+enum SystemSection {
     #[default]
     All,
     Os,
@@ -81,13 +81,13 @@ impl Tool for SystemInfoTool {
     }
 }
 
-fn report(facts: SystemFacts, part: SystemPart) -> SystemReport {
-    let wanted = |this| part == SystemPart::All || part == this;
+fn report(facts: SystemFacts, part: SystemSection) -> SystemReport {
+    let wanted = |this| part == SystemSection::All || part == this;
     let SystemFacts { os, version, kernel, architecture, hostname, processors, memory_total, memory_available, uptime_seconds } = facts;
     SystemReport {
-        os: wanted(SystemPart::Os).then_some(OsInfo { name: os, version, kernel, architecture, hostname, processors }),
-        memory: wanted(SystemPart::Memory).then_some(MemoryInfo { total_bytes: memory_total, available_bytes: memory_available }),
-        uptime: wanted(SystemPart::Uptime).then_some(UptimeInfo { seconds: uptime_seconds }),
+        os: wanted(SystemSection::Os).then_some(OsInfo { name: os, version, kernel, architecture, hostname, processors }),
+        memory: wanted(SystemSection::Memory).then_some(MemoryInfo { total_bytes: memory_total, available_bytes: memory_available }),
+        uptime: wanted(SystemSection::Uptime).then_some(UptimeInfo { seconds: uptime_seconds }),
     }
 }
 

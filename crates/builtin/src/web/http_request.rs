@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use self::response::ReceivedBody;
 use crate::shared::brief;
-use crate::shared::polite::{self, Deadline};
+use crate::shared::polite::{self, CallDeadline};
 
 const REDIRECTS: u8 = 5;
 /// The client writes these itself: another value could differ from the URL and body that the policy has checked.
@@ -109,7 +109,7 @@ impl Tool for HttpRequestTool {
     }
 
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let (deadline, method) = (Deadline::of_a_call(), params.method);
+        let (deadline, method) = (CallDeadline::of_a_call(), params.method);
         let unsent = !method.has_body() && params.has_body();
         let save_to = params.save_to.clone();
         let request = params.into_request(cx).await?;
@@ -126,7 +126,7 @@ impl Tool for HttpRequestTool {
     }
 }
 
-async fn show(response: &mut HttpResponse, method: Method, deadline: &Deadline, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+async fn show(response: &mut HttpResponse, method: Method, deadline: &CallDeadline, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
     let received = ReceivedBody::read(response, deadline, cx).await?;
     let headers = matches!(method, Method::Head | Method::Options);
     let mut text = if headers { received.text_with_headers(response) } else { received.text(response) };

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use self::bounded::BoundedText;
-use self::download::Download;
+use self::download::PageDownload;
 use self::prompt::PromptAnswer;
 use self::reading::{PageText, Reading};
 use crate::shared::untrusted;
@@ -101,7 +101,7 @@ struct Facts {
 }
 
 impl Facts {
-    fn of(download: &Download, mode: Mode) -> Self {
+    fn of(download: &PageDownload, mode: Mode) -> Self {
         let mut head = format!("URL: {}", download.url);
         match download.redirected_from.len() {
             0 => {}
@@ -171,7 +171,7 @@ fn with_facts(mut output: ToolOutput, facts: Facts) -> ToolOutput {
 }
 
 /// A page that comes with an error status is no page: the error has its beginning.
-async fn error_status(download: Download, cx: &ToolContext) -> ToolError {
+async fn error_status(download: PageDownload, cx: &ToolContext) -> ToolError {
     let (status, reason) = (download.status, download.reason.clone());
     let wait = download.retry_after.map(|wait| format!(" The server asks to wait {} s.", wait.as_secs())).unwrap_or_default();
     let facts = Facts::of(&download, Mode::Text);

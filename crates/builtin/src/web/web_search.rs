@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use self::hits::SearchHit;
 use self::query::SearchQuery;
-use crate::shared::polite::{self, Deadline};
+use crate::shared::polite::{self, CallDeadline};
 use crate::shared::{brief, untrusted};
 
 const LARGEST: usize = 2 * 1024 * 1024;
@@ -114,7 +114,7 @@ async fn search(endpoint: &SearchEndpoint, query: &SearchQuery, cx: &ToolContext
 }
 
 async fn ask(endpoint: &SearchEndpoint, query: &SearchQuery, cx: &ToolContext) -> Result<Vec<SearchHit>, ToolError> {
-    let deadline = Deadline::of_a_call();
+    let deadline = CallDeadline::of_a_call();
     let mut response = deadline.limit(polite::send(providers::request(endpoint, query)?, cx)).await?;
     let body = deadline.limit(receive(&mut response)).await?;
     if response.status != 200 {

@@ -9,7 +9,7 @@ use super::letter::Letter;
 use crate::dial::{DialedStream, dial};
 use crate::limits::MOST_ANSWER_BYTES;
 use crate::settings::{ChannelSettings, is_loopback};
-use crate::{Secret, SendFailure};
+use crate::{ChannelSecret, SendFailure};
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 /// How long to wait for a mail.
@@ -25,7 +25,7 @@ pub(super) struct ImapAccount {
     port: u16,
     is_plain: bool,
     user: String,
-    password: Secret,
+    password: ChannelSecret,
 }
 
 impl ImapAccount {

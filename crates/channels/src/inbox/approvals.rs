@@ -20,7 +20,7 @@ const MOST_OPEN: usize = 100;
 
 /// A call that needs approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ApprovalNotice {
+pub struct ChannelApproval {
     /// Its id.
     pub id: String,
     /// What exactly was asked: an answer is for this alone.
@@ -38,13 +38,13 @@ pub struct ApprovalNotice {
 /// Where answers go.
 pub trait ApprovalAnswers: Send + Sync {
     /// Answers a question, once; says why not, if another was first.
-    fn answer<'a>(&'a self, notice: &'a ApprovalNotice, is_allowed: bool, by: &'a str) -> BoxFuture<'a, Result<(), String>>;
+    fn answer<'a>(&'a self, notice: &'a ChannelApproval, is_allowed: bool, by: &'a str) -> BoxFuture<'a, Result<(), String>>;
 }
 
 /// A question that was sent to a conversation.
 #[derive(Clone)]
 struct SentApproval {
-    notice: ApprovalNotice,
+    notice: ChannelApproval,
     channel: String,
     room: String,
     /// The message with the buttons, once it was sent.
@@ -57,7 +57,7 @@ pub(super) struct OpenApprovals(Mutex<HashMap<String, SentApproval>>);
 
 impl Inbox {
     /// Asks in the conversation of the session, if it has one whose channel has buttons and an owner who may answer.
-    pub async fn approval_opened(self: &Arc<Self>, notice: ApprovalNotice) {
+    pub async fn approval_opened(self: &Arc<Self>, notice: ChannelApproval) {
         let Some((channel, room, thread)) = self.place(&notice.session).await else { return };
         let token = new_uuid().simple().to_string();
         {
@@ -129,7 +129,7 @@ impl Inbox {
     }
 }
 
-fn question(notice: &ApprovalNotice) -> String {
+fn question(notice: &ChannelApproval) -> String {
     let effects: Vec<String> = notice.effects.iter().take(8).map(|effect| format!("- {}", shorten(effect, 200))).collect();
     format!("Approval needed for {}:\n{}\n{}", notice.tool, effects.join("\n"), shorten(&notice.reason, 400))
 }

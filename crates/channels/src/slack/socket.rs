@@ -16,7 +16,7 @@ use crate::dial::{DialedStream, dial};
 use crate::driver::PolledMessages;
 use crate::settings::is_loopback;
 use crate::wire::{REQUEST, WireRequest};
-use crate::{Secret, SendFailure};
+use crate::{ChannelSecret, SendFailure};
 
 /// Slack asks every few seconds whether we are there.
 const SILENCE: Duration = Duration::from_secs(75);
@@ -25,7 +25,7 @@ const LONGEST: Duration = Duration::from_secs(25);
 
 /// The way to the messages of an app, by its own token.
 pub(super) struct SlackSocket {
-    token: Secret,
+    token: ChannelSecret,
     link: Mutex<Option<SocketLink>>,
 }
 
@@ -38,7 +38,7 @@ struct SocketLink {
 }
 
 impl SlackSocket {
-    pub(super) fn new(token: Secret) -> Self {
+    pub(super) fn new(token: ChannelSecret) -> Self {
         Self { token, link: Mutex::default() }
     }
 

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use haft_channels::{ChannelPorts, ChannelService, ChannelSettings, Secret};
+use haft_channels::{ChannelPorts, ChannelSecret, ChannelService, ChannelSettings};
 use haft_contract::ports::ChannelKind;
 use haft_store::{ChannelStore, SqliteCallLog};
 use serde_json::Value;
@@ -125,8 +125,8 @@ async fn read(stream: &mut BufReader<TcpStream>) -> Option<Received> {
 pub(crate) fn settings(kind: ChannelKind, url: &str) -> ChannelSettings {
     let mut settings = ChannelSettings::new(kind.as_str(), kind);
     settings.base_url = Some(url.to_owned());
-    settings.token = Ok(Secret::new("TOKEN"));
-    settings.secret = Some(Ok(Secret::new("SECRET")));
+    settings.token = Ok(ChannelSecret::new("TOKEN"));
+    settings.secret = Some(Ok(ChannelSecret::new("SECRET")));
     settings
 }
 

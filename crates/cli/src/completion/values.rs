@@ -22,14 +22,14 @@ use crate::wire::{self, Wire, models};
 const MOST: usize = 30;
 const LAST: &str = "last";
 
-type Values = fn() -> Vec<CompletionCandidate>;
+type ValueSource = fn() -> Vec<CompletionCandidate>;
 
 /// Flags that every command has.
-const COMMON: &[(&str, Values)] =
+const COMMON: &[(&str, ValueSource)] =
     &[("access", levels), ("agent", agents), ("profile", profiles), ("preset", presets), ("dialect", dialects)];
 
 /// Arguments of single commands, by path and name.
-const OWN: &[(&[&str], &str, Values)] = &[
+const OWN: &[(&[&str], &str, ValueSource)] = &[
     (&["run"], "model", models),
     (&["run"], "session", sessions),
     (&["chat"], "model", models),
@@ -85,14 +85,14 @@ pub(super) fn of_parameters(mut command: Command, definition: &ToolDefinition) -
     command
 }
 
-fn beneath(command: Command, path: &[&'static str], name: &'static str, values: Values) -> Command {
+fn beneath(command: Command, path: &[&'static str], name: &'static str, values: ValueSource) -> Command {
     match path {
         [first, rest @ ..] => command.mut_subcommand(*first, |inner| beneath(inner, rest, name, values)),
         [] => command.mut_arg(name, |argument| with(argument, values)),
     }
 }
 
-fn with(argument: Arg, values: Values) -> Arg {
+fn with(argument: Arg, values: ValueSource) -> Arg {
     argument.add(ArgValueCandidates::new(values))
 }
 

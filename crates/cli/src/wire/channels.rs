@@ -6,7 +6,7 @@ mod serving;
 
 use std::sync::Arc;
 
-use haft_channels::{ChannelPorts, ChannelService, ChannelSettings, Secret, StoreOpener};
+use haft_channels::{ChannelPorts, ChannelSecret, ChannelService, ChannelSettings, StoreOpener};
 use haft_config::{ConfigValue, Provenance};
 use haft_contract::ToolSource;
 use haft_contract::ports::{ChannelKind, MessageChannels, Notifier};
@@ -100,7 +100,7 @@ fn settings_of(provenance: &Provenance, name: &str, variable: &dyn Fn(&str) -> O
     // Only the name of a variable is in the file, never the secret.
     let secret = |name: &str| {
         let found = variable(name).map(|secret| secret.trim().to_owned()).filter(|secret| !secret.is_empty());
-        found.map(Secret::new).ok_or_else(|| format!("the variable {name} is not set"))
+        found.map(ChannelSecret::new).ok_or_else(|| format!("the variable {name} is not set"))
     };
     let mut settings = ChannelSettings::new(name, kind);
     settings.token = text("token_env").map_or_else(|| Err("token_env is not set".to_owned()), |name| secret(&name));

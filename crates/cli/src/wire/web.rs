@@ -5,7 +5,7 @@ use std::time::Duration;
 use haft_config::WebConfig;
 use haft_contract::{
     SearchEndpoint, SearchProvider, WebSettings,
-    ports::{ApiKey, NO_SEARCH_PROVIDER},
+    ports::{NO_SEARCH_PROVIDER, SearchKey},
 };
 
 use crate::terminal::Terminal;
@@ -51,7 +51,7 @@ fn endpoint(provider: SearchProvider, config: &WebConfig, variable: &dyn Fn(&str
     let key = match (named, key_variable) {
         (Some(name), _) | (None, Some(name)) => {
             let missing = || format!("Set the environment variable {name} to the key of the search provider {provider}");
-            Some(ApiKey(variable(name).ok_or_else(missing)?))
+            Some(SearchKey(variable(name).ok_or_else(missing)?))
         }
         (None, None) => None,
     };

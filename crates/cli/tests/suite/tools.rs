@@ -63,6 +63,38 @@ fn json_has_the_offered_ones_and_with_all_the_others_too() {
     assert_eq!(state("message"), (json!(false), json!("not available: no channel is configured")));
 }
 
+/// The names of tools in the form of each protocol, as data.
+#[test]
+fn json_for_a_provider_is_what_a_request_to_it_has() {
+    let world = World::new();
+    let shown = |provider: &str| world.run(&["tools", "--json", "--provider", provider]).json();
+    let gemini = shown("gemini/gemini-2.5-pro");
+    let declared = &gemini[0]["functionDeclarations"];
+    assert_eq!(names(declared)[0], "read_file", "{gemini}");
+    let anthropic = shown("anthropic/claude-sonnet-4-5");
+    assert_eq!((names(&anthropic)[0], &anthropic[0]["input_schema"]["type"]), ("read_file", &json!("object")));
+    let openai = shown("openai/gpt-5.2");
+    assert!(openai[0]["type"] == "function" && openai.to_string().contains("\"read_file\""), "{openai}");
+    assert_eq!(names(&shown("nobody/x"))[0], "read_file", "a provider that is not known has no form of its own");
+}
+
+#[test]
+fn settings_of_single_tools_hold_by_any_name_of_the_tool() {
+    let config = "[tool_settings.sleep]\ntimeout_seconds = 1\n\n[tool_settings.read]\noutput_bytes = 256\naccess = \"full-access\"\n";
+    let world = World::with_config(config);
+    let listed = world.run(&["tools", "--json", "--all"]).json();
+    let tool = |name: &str| listed.as_array().unwrap().iter().find(|tool| tool["name"] == name).unwrap().clone();
+    assert_eq!(tool("sleep")["timeout_seconds"], 1);
+    assert_eq!(tool("read_file")["access"], "full-access");
+    let late = world.run(&["call", "sleep", "--duration", "5"]);
+    assert!(late.code != 0 && late.all().contains("1 s"), "{late:?}");
+    world.write("long.txt", &"0123456789\n".repeat(100));
+    let refused = world.run(&["call", "read_file", "--path", "long.txt"]);
+    assert!(refused.code != 0 && refused.all().contains("full-access"), "{refused:?}");
+    let cut = world.run(&["call", "read_file", "--path", "long.txt", "--access", "full-access"]);
+    assert!(cut.code == 0 && cut.stdout.len() < 600, "{cut:?}");
+}
+
 #[test]
 fn listing_leaves_no_trace() {
     let world = World::new();

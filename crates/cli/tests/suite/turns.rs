@@ -178,3 +178,12 @@ fn a_model_that_does_not_answer_is_told_once() {
     assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{ran:?}");
     assert!(ran.stderr.starts_with("error: ") && ran.stderr.matches("error").count() == 1 && ran.stderr.contains(KEY.0), "{ran:?}");
 }
+
+#[test]
+fn rounds_of_the_configuration_end_a_turn() {
+    let rounds = (0..4).map(|number| Round::call(&format!("c{number}"), "noop", json!({}))).collect();
+    let talk = Talk::with("openai", "max_rounds = 2\n", rounds);
+    let happened = talk.turn(&["do nothing"]);
+    assert_eq!(happened.ended().0, "max_rounds");
+    assert_eq!(talk.server.asked().len(), 2);
+}

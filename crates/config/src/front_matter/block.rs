@@ -31,7 +31,7 @@ impl Line<'_> {
 /// The fields of a front matter whose first line has this number.
 pub(super) fn parse(head: &str, first_line: usize) -> Result<Vec<FrontMatterField>, FrontMatterError> {
     let lines = head.lines().enumerate().map(|(index, raw)| line(first_line + index, raw)).collect::<Result<Vec<_>, _>>()?;
-    let mut reader = Reader { lines, at: 0 };
+    let mut reader = BlockReader { lines, at: 0 };
     reader.skip_empty();
     let fields = match reader.peek() {
         None => Vec::new(),
@@ -51,12 +51,12 @@ fn line(number: usize, raw: &str) -> Result<Line<'_>, FrontMatterError> {
     Ok(Line { number, indent: raw.len() - unindented.len(), text: unindented.trim_end(), raw })
 }
 
-struct Reader<'a> {
+struct BlockReader<'a> {
     lines: Vec<Line<'a>>,
     at: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> BlockReader<'a> {
     fn peek(&self) -> Option<Line<'a>> {
         self.lines.get(self.at).copied()
     }

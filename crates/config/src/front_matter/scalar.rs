@@ -3,7 +3,7 @@
 use super::{FrontMatterError, FrontMatterValue};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Style {
+enum ScalarStyle {
     Plain,
     Quoted(char),
     Brackets,
@@ -12,7 +12,7 @@ enum Style {
 
 /// Text that is collected line by line until it is complete.
 pub(super) struct Plain {
-    style: Style,
+    style: ScalarStyle,
     text: String,
     blank_lines: usize,
     line: usize,
@@ -21,28 +21,28 @@ pub(super) struct Plain {
 impl Plain {
     pub(super) fn start(first: &str, line: usize) -> Result<Self, FrontMatterError> {
         let style = match first.chars().next() {
-            Some(quote @ ('"' | '\'')) => Style::Quoted(quote),
-            Some('[') => Style::Brackets,
-            Some('{') => Style::Braces,
+            Some(quote @ ('"' | '\'')) => ScalarStyle::Quoted(quote),
+            Some('[') => ScalarStyle::Brackets,
+            Some('{') => ScalarStyle::Braces,
             Some(ch @ ('&' | '!' | '%' | '@' | '`')) => {
                 return Err(FrontMatterError::new(line, format!("a value must not start with {ch}: put it in quotation marks")));
             }
             Some('*') if first.len() > 1 && !first.starts_with("**") => {
                 return Err(FrontMatterError::new(line, "a value must not start with *: put it in quotation marks"));
             }
-            _ => Style::Plain,
+            _ => ScalarStyle::Plain,
         };
-        let first = if style == Style::Plain { without_comment(first) } else { first };
+        let first = if style == ScalarStyle::Plain { without_comment(first) } else { first };
         Ok(Self { style, text: first.to_owned(), blank_lines: 0, line })
     }
 
     /// Whether no further line belongs to it. Plain text has no end of its own.
     pub(super) fn is_complete(&self) -> bool {
         match self.style {
-            Style::Plain => false,
-            Style::Quoted(quote) => end_of_quoted(&self.text, quote).is_some(),
-            Style::Brackets => is_balanced(&self.text, '[', ']'),
-            Style::Braces => is_balanced(&self.text, '{', '}'),
+            ScalarStyle::Plain => false,
+            ScalarStyle::Quoted(quote) => end_of_quoted(&self.text, quote).is_some(),
+            ScalarStyle::Brackets => is_balanced(&self.text, '[', ']'),
+            ScalarStyle::Braces => is_balanced(&self.text, '{', '}'),
         }
     }
 
@@ -52,7 +52,7 @@ impl Plain {
             self.blank_lines += 1;
             return;
         }
-        let line = if self.style == Style::Plain { without_comment(line) } else { line };
+        let line = if self.style == ScalarStyle::Plain { without_comment(line) } else { line };
         match self.blank_lines {
             0 => self.text.push(' '),
             lines => self.text.extend(std::iter::repeat_n('\n', lines)),
@@ -64,8 +64,8 @@ impl Plain {
     pub(super) fn finish(self) -> Result<FrontMatterValue, FrontMatterError> {
         let unclosed = |what: &str| FrontMatterError::new(self.line, format!("the value has no closing {what}"));
         match self.style {
-            Style::Plain => Ok(FrontMatterValue::Text(self.text)),
-            Style::Quoted(quote) => {
+            ScalarStyle::Plain => Ok(FrontMatterValue::Text(self.text)),
+            ScalarStyle::Quoted(quote) => {
                 let end = end_of_quoted(&self.text, quote).ok_or_else(|| unclosed(&quote.to_string()))?;
                 if !without_comment(&self.text[end + 1..]).trim().is_empty() {
                     return Err(FrontMatterError::new(
@@ -75,10 +75,10 @@ impl Plain {
                 }
                 unquoted(&self.text[1..end], quote, self.line).map(FrontMatterValue::Text)
             }
-            Style::Brackets if !is_balanced(&self.text, '[', ']') => Err(unclosed("]")),
-            Style::Brackets => bracketed(&self.text, self.line),
-            Style::Braces if !is_balanced(&self.text, '{', '}') => Err(unclosed("}")),
-            Style::Braces => Ok(FrontMatterValue::Braces(self.text)),
+            ScalarStyle::Brackets if !is_balanced(&self.text, '[', ']') => Err(unclosed("]")),
+            ScalarStyle::Brackets => bracketed(&self.text, self.line),
+            ScalarStyle::Braces if !is_balanced(&self.text, '{', '}') => Err(unclosed("}")),
+            ScalarStyle::Braces => Ok(FrontMatterValue::Braces(self.text)),
         }
     }
 }
@@ -171,8 +171,8 @@ fn bracketed(text: &str, line: usize) -> Result<FrontMatterValue, FrontMatterErr
     let entries = split_outside(&text[1..end], |ch| ch == ',');
     let values = entries.iter().map(|entry| entry.trim()).filter(|entry| !entry.is_empty()).map(|entry| {
         match Plain::start(entry, line)? {
-            plain if plain.style == Style::Plain => Ok(FrontMatterValue::Text(entry.to_owned())),
-            quoted if matches!(quoted.style, Style::Quoted(_)) => quoted.finish(),
+            plain if plain.style == ScalarStyle::Plain => Ok(FrontMatterValue::Text(entry.to_owned())),
+            quoted if matches!(quoted.style, ScalarStyle::Quoted(_)) => quoted.finish(),
             // Not parsed further: brackets in brackets would be as deep as a file likes.
             _ => Ok(FrontMatterValue::Braces(entry.to_owned())),
         }

@@ -1,6 +1,7 @@
 //! A tool as a model of some dialect is shown it.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -30,6 +31,11 @@ impl ToolDefinition {
         self.form(dialect).map_or(&self.name, |form| form.name)
     }
 
+    /// What a model of a dialect reads.
+    pub fn description_in(&self, dialect: Dialect) -> &str {
+        self.form(dialect).and_then(|form| form.description).unwrap_or(&self.description)
+    }
+
     /// The tool as a model of this dialect is shown it.
     pub fn in_dialect(&self, dialect: Dialect) -> DialectTool<'_> {
         match self.form(dialect) {
@@ -41,12 +47,20 @@ impl ToolDefinition {
     /// The tool as every request offers it to a model of this dialect: [`Self::in_dialect`] without what costs tokens and is seldom
     /// used. A call may use all of it, and `tool_search` describes all of it.
     pub fn offered_in(&self, dialect: Dialect) -> DialectTool<'_> {
-        let (form, mut shown) = (self.form(dialect), self.in_dialect(dialect));
-        let is_named = |name: &str| form.is_some_and(|form| form.shown.is_some() || form.of(name).is_some());
-        let parameters = shown.parameters.to_mut();
-        leave_out_rare(parameters, &self.parameter_hints, &is_named);
-        shorten(parameters);
-        shown
+        let parameters = Cow::Owned(Value::clone(&self.offered_parameters(dialect)));
+        DialectTool { parameters, name: self.name_in(dialect), description: self.description_in(dialect) }
+    }
+
+    /// The parameters of [`Self::offered_in`]. All sessions of a process share those of a typed tool.
+    pub fn offered_parameters(&self, dialect: Dialect) -> Arc<Value> {
+        let form = self.form(dialect);
+        self.parameters.offer(form, || {
+            let is_named = |name: &str| form.is_some_and(|form| form.shown.is_some() || form.of(name).is_some());
+            let mut parameters = self.shown_parameters(form).into_owned();
+            leave_out_rare(&mut parameters, self.parameters.hints(), &is_named);
+            shorten(&mut parameters);
+            parameters
+        })
     }
 
     /// The tool in one of its forms.
@@ -65,7 +79,7 @@ impl ToolDefinition {
 
     /// The parameters that models are shown: those of the dialect, with its required ones required.
     fn shown_parameters(&self, form: Option<&Form>) -> Cow<'_, Value> {
-        let hints = &self.parameter_hints;
+        let hints = self.parameters.hints();
         let is_translated = form.is_some_and(|form| !form.parameters.is_empty() || form.shown.is_some() || !form.required.is_empty());
         if !is_translated && hints.foreign.is_empty() && hints.shown_required.is_empty() {
             return Cow::Borrowed(&self.parameters);
@@ -77,7 +91,7 @@ impl ToolDefinition {
         let is_required = |name: &str| {
             hints.shown_required.iter().any(|required| required == name) || form.is_some_and(|form| form.required.contains(&name))
         };
-        let mut schema = self.parameters.clone();
+        let mut schema = Value::clone(&self.parameters);
         let always: Vec<Value> = schema["required"].as_array().cloned().unwrap_or_default();
         let mut required = Vec::new();
         if let Some(Value::Object(properties)) = schema.get_mut("properties") {
@@ -266,7 +280,7 @@ mod tests {
         for dialect in [Dialect::Haft, Dialect::OpenClaw] {
             let shown = definition.in_dialect(dialect);
             assert_eq!((shown.name, shown.description), ("exec", "Run a command."));
-            assert!(matches!(shown.parameters, Cow::Borrowed(parameters) if std::ptr::eq(parameters, &raw const definition.parameters)));
+            assert!(matches!(shown.parameters, Cow::Borrowed(parameters) if std::ptr::eq(parameters, &raw const *definition.parameters)));
         }
     }
 
@@ -278,8 +292,8 @@ mod tests {
             .parameters(&[FormParameter::new("timeout_ms", "timeout").unit(Unit::Milliseconds)])];
         let mut definition = definition();
         definition.forms = Cow::Borrowed(OWN);
-        definition.parameter_hints.foreign = vec!["line".into()];
-        definition.parameter_hints.shown_required = vec!["timeout".into()];
+        definition.parameters.hints_mut().foreign = vec!["line".into()];
+        definition.parameters.hints_mut().shown_required = vec!["timeout".into()];
         let names = |schema: &Value| {
             let properties: Vec<&str> = schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
             (properties.join(" "), schema["required"].as_array().unwrap().iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "))
@@ -305,8 +319,9 @@ mod tests {
         });
         let mut definition = ToolDefinition::new("exec", "Run.", json!({"type": "object", "properties": properties}));
         definition.forms = Cow::Borrowed(RENAMED);
-        definition.parameter_hints.rare = vec!["limit".into(), "other".into()];
-        definition.parameter_hints.items = vec![("steps".into(), ParameterHints { rare: vec!["id".into()], ..ParameterHints::default() })];
+        definition.parameters.hints_mut().rare = vec!["limit".into(), "other".into()];
+        definition.parameters.hints_mut().items =
+            vec![("steps".into(), ParameterHints { rare: vec!["id".into()], ..ParameterHints::default() })];
         let mut expected = json!({
             "on": flag(true), "off": {"type": "boolean"}, "from": step(1), "count": {"type": "integer"},
             "steps": {"type": "array", "items": {"type": "object", "properties": {"done": {"type": "boolean"}}}},

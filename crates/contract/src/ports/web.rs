@@ -25,11 +25,11 @@ named_enum! {
 
 /// A secret that no debug output shows.
 #[derive(Clone, PartialEq, Eq)]
-pub struct ApiKey(pub String);
+pub struct SearchKey(pub String);
 
-impl fmt::Debug for ApiKey {
+impl fmt::Debug for SearchKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ApiKey(…)")
+        f.write_str("SearchKey(…)")
     }
 }
 
@@ -41,7 +41,7 @@ pub struct SearchEndpoint {
     /// Its address: of the API, of the instance, or the template of a JSON server.
     pub url: String,
     /// Its key, if it needs one.
-    pub key: Option<ApiKey>,
+    pub key: Option<SearchKey>,
     /// How the answer of a JSON server is read.
     pub fields: SearchFields,
 }

@@ -93,7 +93,7 @@ pub(crate) struct ParameterTable {
 
 impl ParameterTable {
     pub(crate) fn new(definition: &ToolDefinition) -> Self {
-        let mut table = Self::from_schema(&definition.name, &definition.parameters, &definition.parameter_hints);
+        let mut table = Self::from_schema(&definition.name, &definition.parameters, definition.parameters.hints());
         table.signature = shown_signature(&definition.in_dialect(Dialect::Haft));
         table
     }
@@ -108,7 +108,7 @@ impl ParameterTable {
 
     /// The table of a form: its own names, and the canonical ones as aliases, each in the unit of the name that is used.
     pub(crate) fn in_form(definition: &ToolDefinition, form: &Form) -> Self {
-        let (hints, shown) = (&definition.parameter_hints, definition.in_form(form));
+        let (hints, shown) = (definition.parameters.hints(), definition.in_form(form));
         let name_of = |canonical: &str| form.of(canonical).map_or_else(|| canonical.to_owned(), |parameter| parameter.name.to_owned());
         let verbatim = hints.verbatim.iter().map(|name| name_of(name)).collect();
         let choices = hints.choices.iter().map(|(name, choices)| (name_of(name), choices.clone())).collect();

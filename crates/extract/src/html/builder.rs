@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use super::attributes::Attributes;
 use super::names::{belongs_in_head, closed_by, heading_level, is_barrier, is_block, is_void};
-use super::tokens::Token;
-use super::tree::{Node, NodeId, NodeKind, ROOT, Tree};
+use super::tokens::HtmlToken;
+use super::tree::{HtmlNode, HtmlTree, NodeId, NodeKind, ROOT};
 
 /// Deeper elements are read as if their tags were not there.
 const MAX_DEPTH: usize = 200;
@@ -14,7 +14,7 @@ const MAX_NODES: usize = 400_000;
 
 /// Puts tokens where they belong.
 pub(super) struct TreeBuilder<'a> {
-    pub(super) tree: Tree<'a>,
+    pub(super) tree: HtmlTree<'a>,
     /// From the root to the innermost open element.
     open: Vec<NodeId>,
     /// Open elements beyond the depth, which have no nodes.
@@ -24,21 +24,21 @@ pub(super) struct TreeBuilder<'a> {
 impl<'a> TreeBuilder<'a> {
     pub(super) fn new() -> Self {
         let kind = NodeKind::Element { name: Cow::Borrowed("html"), attributes: Attributes::default() };
-        let root = Node { kind, parent: 0, first_child: 0, last_child: 0, next: 0 };
-        Self { tree: Tree { nodes: vec![root], truncated: false }, open: vec![ROOT], too_deep: 0 }
+        let root = HtmlNode { kind, parent: 0, first_child: 0, last_child: 0, next: 0 };
+        Self { tree: HtmlTree { nodes: vec![root], truncated: false }, open: vec![ROOT], too_deep: 0 }
     }
 
     /// Adds a token, unless the tree is full.
-    pub(super) fn add(&mut self, token: Token<'a>) -> bool {
+    pub(super) fn add(&mut self, token: HtmlToken<'a>) -> bool {
         if self.tree.len() >= MAX_NODES {
             self.tree.truncated = true;
             return false;
         }
         match token {
-            Token::Text(text) => self.add_text(text, NodeKind::Text(text)),
-            Token::Literal(text) => self.add_text(text, NodeKind::Literal(text)),
-            Token::Start { name, attributes, self_closing } => self.start(name, attributes, self_closing),
-            Token::End(name) => self.end(&name),
+            HtmlToken::Text(text) => self.add_text(text, NodeKind::Text(text)),
+            HtmlToken::Literal(text) => self.add_text(text, NodeKind::Literal(text)),
+            HtmlToken::Start { name, attributes, self_closing } => self.start(name, attributes, self_closing),
+            HtmlToken::End(name) => self.end(&name),
         }
         true
     }
@@ -58,7 +58,7 @@ impl<'a> TreeBuilder<'a> {
         let parent = self.open.last().copied().unwrap_or(ROOT);
         // The number of nodes is bounded far below.
         let short = |id: NodeId| u32::try_from(id).unwrap_or(0);
-        self.tree.nodes.push(Node { kind, parent: short(parent), first_child: 0, last_child: 0, next: 0 });
+        self.tree.nodes.push(HtmlNode { kind, parent: short(parent), first_child: 0, last_child: 0, next: 0 });
         let before = self.tree.nodes[parent].last_child as usize;
         if before == ROOT {
             self.tree.nodes[parent].first_child = short(id);
@@ -140,7 +140,7 @@ impl<'a> TreeBuilder<'a> {
     }
 }
 
-impl Tree<'_> {
+impl HtmlTree<'_> {
     fn find_open(&self, open: &[NodeId], name: &str) -> bool {
         open.iter().any(|id| self.name(*id) == name)
     }
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     fn shown(html: &str) -> String {
-        fn show(tree: &Tree<'_>, id: NodeId, out: &mut String) {
+        fn show(tree: &HtmlTree<'_>, id: NodeId, out: &mut String) {
             if let Some(text) = tree.text(id) {
                 out.push_str(&text);
                 return;
@@ -160,7 +160,7 @@ mod tests {
             tree.children(id).for_each(|child| show(tree, child, out));
             out.push(')');
         }
-        let (tree, mut out) = (Tree::parse(html), String::new());
+        let (tree, mut out) = (HtmlTree::parse(html), String::new());
         show(&tree, ROOT, &mut out);
         out.strip_prefix("html(").unwrap().strip_suffix(')').unwrap().to_owned()
     }
@@ -191,16 +191,16 @@ mod tests {
     #[test]
     fn depth_and_number_of_nodes_are_bounded() {
         let deep = format!("{}x{}y", "<div>".repeat(100_000), "</div>".repeat(100_000));
-        let tree = Tree::parse(&deep);
+        let tree = HtmlTree::parse(&deep);
         assert_eq!((tree.len(), tree.all_text(ROOT).as_str(), tree.truncated), (MAX_DEPTH + 2, "xy", false));
         let many = "<b>a</b>".repeat(MAX_NODES);
-        let tree = Tree::parse(&many);
+        let tree = HtmlTree::parse(&many);
         assert_eq!((tree.len(), tree.truncated), (MAX_NODES, true));
     }
 
     #[test]
     fn a_subtree_ends_before_the_next_element() {
-        let tree = Tree::parse("<div><p>a<b>c</b></p></div><p>d</p>");
+        let tree = HtmlTree::parse("<div><p>a<b>c</b></p></div><p>d</p>");
         let div = tree.find("div").unwrap();
         assert_eq!((tree.all_text(div), tree.name(tree.end_of(div))), ("ac".to_owned(), "p"));
     }

@@ -8,7 +8,7 @@ use super::attributes::Attributes;
 
 /// A piece of a page. Text is as written: its character references are decoded where it is used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Token<'a> {
+pub(crate) enum HtmlToken<'a> {
     /// Text with character references.
     Text(&'a str),
     /// Text without: the content of a script, or of a CDATA section.
@@ -68,19 +68,19 @@ impl<'a> Tokens<'a> {
         taken
     }
 
-    fn raw_text(&mut self, name: &str, has_references: bool) -> Token<'a> {
+    fn raw_text(&mut self, name: &str, has_references: bool) -> HtmlToken<'a> {
         let text = self.take(raw_end(self.rest, name));
-        if has_references { Token::Text(text) } else { Token::Literal(text) }
+        if has_references { HtmlToken::Text(text) } else { HtmlToken::Literal(text) }
     }
 
     /// What begins with `<`; `None` if it is a comment or the like, which is skipped.
-    fn markup(&mut self) -> Option<Token<'a>> {
+    fn markup(&mut self) -> Option<HtmlToken<'a>> {
         let second = self.rest.as_bytes().get(1).copied().unwrap_or(b' ');
         match second {
             b'!' if self.rest.starts_with("<!--") => self.comment(),
             b'!' if self.rest.starts_with("<![CDATA[") => {
                 self.take(9);
-                Some(Token::Literal(self.take_past("]]>")))
+                Some(HtmlToken::Literal(self.take_past("]]>")))
             }
             b'/' if self.rest.as_bytes().get(2).is_some_and(u8::is_ascii_alphabetic) => Some(self.end_tag()),
             b'!' | b'?' | b'/' => {
@@ -92,7 +92,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    fn comment(&mut self) -> Option<Token<'a>> {
+    fn comment(&mut self) -> Option<HtmlToken<'a>> {
         self.take(2);
         // `<!-->` is a whole comment.
         if self.rest.starts_with("-->") {
@@ -104,9 +104,9 @@ impl<'a> Tokens<'a> {
     }
 
     /// Text up to the next `<`, which is looked for from here.
-    fn text(&mut self, from: usize) -> Token<'a> {
+    fn text(&mut self, from: usize) -> HtmlToken<'a> {
         let next = memchr(b'<', &self.rest.as_bytes()[from..]).map_or(self.rest.len(), |at| from + at);
-        Token::Text(self.take(next))
+        HtmlToken::Text(self.take(next))
     }
 
     fn name(&mut self) -> Cow<'a, str> {
@@ -119,14 +119,14 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    fn end_tag(&mut self) -> Token<'a> {
+    fn end_tag(&mut self) -> HtmlToken<'a> {
         self.take(2);
         let name = self.name();
         self.take_past(">");
-        Token::End(name)
+        HtmlToken::End(name)
     }
 
-    fn start_tag(&mut self) -> Token<'a> {
+    fn start_tag(&mut self) -> HtmlToken<'a> {
         self.take(1);
         let name = self.name();
         let inside = self.take(tag_end(self.rest));
@@ -135,14 +135,14 @@ impl<'a> Tokens<'a> {
         if !self.xml {
             self.raw = RAW_TEXT.iter().find(|(raw, _)| *raw == name).copied();
         }
-        Token::Start { name, attributes: Attributes(inside), self_closing }
+        HtmlToken::Start { name, attributes: Attributes(inside), self_closing }
     }
 }
 
 impl<'a> Iterator for Tokens<'a> {
-    type Item = Token<'a>;
+    type Item = HtmlToken<'a>;
 
-    fn next(&mut self) -> Option<Token<'a>> {
+    fn next(&mut self) -> Option<HtmlToken<'a>> {
         if let Some((name, has_references)) = self.raw.take() {
             return Some(self.raw_text(name, has_references));
         }
@@ -195,14 +195,14 @@ mod tests {
     use super::*;
 
     fn shown(html: &str) -> String {
-        let show = |token: Token<'_>| match token {
-            Token::Text(text) => format!("T({text})"),
-            Token::Literal(text) => format!("L({text})"),
-            Token::Start { name, attributes, self_closing } => {
+        let show = |token: HtmlToken<'_>| match token {
+            HtmlToken::Text(text) => format!("T({text})"),
+            HtmlToken::Literal(text) => format!("L({text})"),
+            HtmlToken::Start { name, attributes, self_closing } => {
                 let pairs: Vec<_> = attributes.iter().map(|(name, value)| format!(" {name}={value}")).collect();
                 format!("<{name}{}{}>", pairs.concat(), if self_closing { " /" } else { "" })
             }
-            Token::End(name) => format!("</{name}>"),
+            HtmlToken::End(name) => format!("</{name}>"),
         };
         Tokens::html(html).map(show).collect()
     }
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn attributes_are_decoded_and_found_without_case() {
-        let Some(Token::Start { attributes, .. }) = Tokens::html("<a HREF=\"?a&amp;b\" é=1 =x hidden>").next() else { panic!() };
+        let Some(HtmlToken::Start { attributes, .. }) = Tokens::html("<a HREF=\"?a&amp;b\" é=1 =x hidden>").next() else { panic!() };
         assert_eq!(attributes.get("href").as_deref(), Some("?a&b"));
         assert!(attributes.has("hidden") && attributes.has("é") && !attributes.has("title"));
     }

@@ -17,7 +17,7 @@ pub(crate) const ROOT: NodeId = 0;
 
 /// An element or a text.
 #[derive(Debug)]
-pub(crate) struct Node<'a> {
+pub(crate) struct HtmlNode<'a> {
     pub(crate) kind: NodeKind<'a>,
     pub(crate) parent: u32,
     pub(super) first_child: u32,
@@ -39,13 +39,13 @@ pub(crate) enum NodeKind<'a> {
 
 /// A page.
 #[derive(Debug)]
-pub(crate) struct Tree<'a> {
-    pub(super) nodes: Vec<Node<'a>>,
+pub(crate) struct HtmlTree<'a> {
+    pub(super) nodes: Vec<HtmlNode<'a>>,
     /// Whether nodes were left out.
     pub(crate) truncated: bool,
 }
 
-impl<'a> Tree<'a> {
+impl<'a> HtmlTree<'a> {
     pub(crate) fn parse(html: &'a str) -> Self {
         let mut builder = TreeBuilder::new();
         for token in Tokens::html(html) {
@@ -64,7 +64,7 @@ impl<'a> Tree<'a> {
         0..self.nodes.len()
     }
 
-    pub(crate) fn node(&self, id: NodeId) -> &Node<'a> {
+    pub(crate) fn node(&self, id: NodeId) -> &HtmlNode<'a> {
         &self.nodes[id]
     }
 

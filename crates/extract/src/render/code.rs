@@ -1,9 +1,9 @@
 //! Code: as it was written, in fences that it cannot close.
 
-use super::{Renderer, Style};
+use super::{PageRenderer, Style};
 use crate::html::tree::NodeId;
 
-impl Renderer<'_, '_, '_> {
+impl PageRenderer<'_, '_, '_> {
     pub(super) fn preformatted(&mut self, id: NodeId) {
         let text = self.visible_text(id);
         let text = text.strip_prefix('\n').unwrap_or(&text).trim_end();

@@ -1,13 +1,13 @@
 //! Tables: rows of cells where a table holds data, blocks where it is a layout.
 
-use super::writer::Writer;
-use super::{Renderer, Style};
+use super::writer::TextWriter;
+use super::{PageRenderer, Style};
 use crate::html::names::is_block;
 use crate::html::tree::NodeId;
 
 const MAX_COLUMNS: usize = 40;
 
-impl Renderer<'_, '_, '_> {
+impl PageRenderer<'_, '_, '_> {
     pub(super) fn table(&mut self, id: NodeId) {
         let rows = self.rows(id);
         if self.is_layout(id, &rows) {
@@ -96,7 +96,7 @@ impl Renderer<'_, '_, '_> {
 
     /// A cell on one line.
     fn cell(&mut self, id: NodeId) -> String {
-        let outer = std::mem::replace(&mut self.writer, Writer::new(self.style));
+        let outer = std::mem::replace(&mut self.writer, TextWriter::new(self.style));
         let lists = std::mem::take(&mut self.lists);
         self.children(id);
         let text = std::mem::replace(&mut self.writer, outer).finish();

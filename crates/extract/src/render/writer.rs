@@ -5,7 +5,7 @@ use crate::hidden::is_invisible;
 
 /// Writes text block by block.
 #[derive(Debug)]
-pub(crate) struct Writer {
+pub(crate) struct TextWriter {
     style: Style,
     out: String,
     /// What every line begins with: the indents of lists, the marks of quotes.
@@ -20,7 +20,7 @@ pub(crate) struct Writer {
     keeps_line: bool,
 }
 
-impl Writer {
+impl TextWriter {
     pub(crate) fn new(style: Style) -> Self {
         Self { style, out: String::new(), indents: Vec::new(), gap: 0, blank: false, at_start: true, keeps_line: false }
     }

@@ -14,7 +14,7 @@ use super::parent::Parent;
 use super::roots::RootedPath;
 
 /// A change that only has to be done.
-pub(super) trait Step: Sized + Send + 'static {
+pub(super) trait ChangeStep: Sized + Send + 'static {
     /// Work that waits until everything that it puts in place is on the disk. The pre-image goes there at the same time.
     fn sync(&self) -> SyncWork {
         Box::new(|| Ok(()))
@@ -60,7 +60,7 @@ pub(super) async fn change_with_directories<S, P>(
     prepare: P,
 ) -> Result<(Before, Option<String>), ToolError>
 where
-    S: Step,
+    S: ChangeStep,
     P: FnOnce(Stop) -> Result<(S, PreImage), ToolError> + Send + 'static,
 {
     let there = at.clone();
@@ -85,7 +85,7 @@ where
 /// Makes a change: prepared, journalled, done. Says what was there, and the fingerprint of what is there now.
 pub(super) async fn change<S, P>(journal: &dyn Journal, prepare: P) -> Result<(Before, Option<String>), ToolError>
 where
-    S: Step,
+    S: ChangeStep,
     P: FnOnce(Stop) -> Result<(S, PreImage), ToolError> + Send + 'static,
 {
     let (_call, stop) = Call::begin();

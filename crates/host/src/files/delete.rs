@@ -11,7 +11,7 @@ use rustix::fs::{AtFlags, Stat, unlinkat};
 use rustix::io::Errno;
 
 use super::blocking::Stop;
-use super::change::{Outcome, Step, change};
+use super::change::{ChangeStep, Outcome, change};
 use super::errors::{self, FileAction, failed};
 use super::parent::Parent;
 use super::roots::RootedPath;
@@ -58,7 +58,7 @@ impl Removal {
     }
 }
 
-impl Step for Removal {
+impl ChangeStep for Removal {
     fn take(self) -> Outcome<Self> {
         match self.try_take() {
             Ok(()) => Outcome::done(self.parent.sync(), &self.at),

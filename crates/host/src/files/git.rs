@@ -11,7 +11,7 @@ use haft_contract::Zone;
 
 use super::beneath::{READ, open_beneath};
 use super::git_settings::paths_run_by_git;
-use super::protected::Rules;
+use super::protected::ProtectedRules;
 use super::resolve::resolve;
 use super::roots::Roots;
 
@@ -19,7 +19,7 @@ use super::roots::Roots;
 const LONGEST_POINTER: u64 = 8192;
 
 /// Protects the Git folders that the roots point to. What cannot be resolved is of no use to Git either.
-pub(super) fn protect(roots: &Roots, rules: &mut Rules) {
+pub(super) fn protect(roots: &Roots, rules: &mut ProtectedRules) {
     for root in roots.writable() {
         let folders = folders_of(roots, rules, root.path());
         let mut run_by_git: Vec<PathBuf> = folders.iter().flat_map(|folder| paths_run_by_git(root.path(), folder)).collect();
@@ -38,7 +38,7 @@ pub(super) fn protect(roots: &Roots, rules: &mut Rules) {
     }
 }
 
-fn folders_of(roots: &Roots, rules: &Rules, root: &Path) -> Vec<PathBuf> {
+fn folders_of(roots: &Roots, rules: &ProtectedRules, root: &Path) -> Vec<PathBuf> {
     let real = |path: PathBuf| resolve(roots, rules, &path).ok().map(|resolved| resolved.path);
     let dot_git = root.join(".git");
     let pointed = pointer(roots, rules, &dot_git).and_then(|line| real(root.join(line.strip_prefix("gitdir:")?.trim())));
@@ -54,7 +54,7 @@ fn run_by_repository_above(root: &Path) -> Vec<PathBuf> {
 }
 
 /// The text of a pointer file; `None` if there is none that can be read.
-fn pointer(roots: &Roots, rules: &Rules, path: &Path) -> Option<String> {
+fn pointer(roots: &Roots, rules: &ProtectedRules, path: &Path) -> Option<String> {
     let place = resolve(roots, rules, path).ok()?.place;
     let file = File::from(open_beneath(&place.root, &place.beneath, READ).ok()?);
     let mut text = String::new();

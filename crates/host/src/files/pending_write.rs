@@ -4,7 +4,7 @@ use haft_contract::{Location, ToolError, ports::PreImage};
 use rustix::fs::Stat;
 use rustix::io::Errno;
 
-use super::change::{Outcome, Step, SyncWork};
+use super::change::{ChangeStep, Outcome, SyncWork};
 use super::errors::{self, FileAction, failed};
 use super::roots::RootedPath;
 use super::target::{self, ExistingFile};
@@ -71,7 +71,7 @@ impl From<ToolError> for Failed {
     }
 }
 
-impl Step for PendingWrite {
+impl ChangeStep for PendingWrite {
     fn sync(&self) -> SyncWork {
         let (handle, at) = (self.draft.duplicate(), self.at.clone());
         Box::new(move || handle.and_then(|file| sync_file(&file)).map_err(|errno| failed(FileAction::Write, &at, errno)))

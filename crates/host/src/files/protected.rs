@@ -192,7 +192,7 @@ pub(super) struct Refusals {
 
 /// The rules of a session.
 #[derive(Debug)]
-pub(super) struct Rules {
+pub(super) struct ProtectedRules {
     deny_read: Vec<ProtectedGlob>,
     /// What rules forbid to read.
     refused_reads: Vec<ProtectedGlob>,
@@ -202,7 +202,7 @@ pub(super) struct Rules {
     own: Vec<(&'static str, PathBuf, Vec<Name>)>,
 }
 
-impl Rules {
+impl ProtectedRules {
     /// The rules, with the user's own `deny_read`, what rules forbid to read, and what is likely to be a secret unless they
     /// allow it.
     pub(super) fn new(deny_read: &[String], refused_reads: &[String], allow_secrets: bool) -> Result<Self, ToolError> {
@@ -352,7 +352,7 @@ mod tests {
     use super::*;
 
     fn checked(root: &str, beneath: &str) -> Refusals {
-        let mut rules = Rules::new(&["**/*.key".into(), "/etc/shadow".into()], &[], true).unwrap();
+        let mut rules = ProtectedRules::new(&["**/*.key".into(), "/etc/shadow".into()], &[], true).unwrap();
         rules.protect_own(Path::new("/home/me/.local/share/haft"));
         let mut refusals = Refusals::default();
         rules.check(Path::new(root), Path::new(beneath), Path::new(beneath), &mut refusals);
@@ -456,7 +456,7 @@ mod tests {
     fn secrets_are_not_read_unless_the_user_says_so() {
         let no_read = |allow: bool, path: &str| {
             let mut refusals = Refusals::default();
-            let rules = Rules::new(&[], &[], allow).unwrap();
+            let rules = ProtectedRules::new(&[], &[], allow).unwrap();
             rules.check(Path::new("/home/me/ws"), Path::new(path), Path::new(path), &mut refusals);
             refusals.no_read
         };
@@ -475,7 +475,7 @@ mod tests {
     #[test]
     fn everything_that_refuses_a_read_is_named() {
         let causes = |path: &str| {
-            let rules = Rules::new(&["**/*.key".into(), "a".into()], &["**/id.key".into()], false).unwrap();
+            let rules = ProtectedRules::new(&["**/*.key".into(), "a".into()], &["**/id.key".into()], false).unwrap();
             let mut refusals = Refusals::default();
             rules.check(Path::new("/home/me/ws"), Path::new(path), Path::new(path), &mut refusals);
             refusals.read_causes

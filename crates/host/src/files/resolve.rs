@@ -19,7 +19,7 @@ use rustix::fs::{AtFlags, FileType, readlinkat, statat};
 use rustix::io::Errno;
 
 use super::beneath::{DIRECTORY, open_name};
-use super::protected::{Refusals, Rules};
+use super::protected::{ProtectedRules, Refusals};
 use super::roots::{Root, RootedPath, Roots};
 use super::spelling;
 
@@ -40,16 +40,16 @@ pub(super) struct Resolved {
 }
 
 /// Resolves a path. What is missing, or beneath a file, is taken as spelled.
-pub(super) fn resolve(roots: &Roots, rules: &Rules, requested: &Path) -> Result<Resolved, ToolError> {
-    walked(Walk::from_the_workspace(roots, rules, requested)?)
+pub(super) fn resolve(roots: &Roots, rules: &ProtectedRules, requested: &Path) -> Result<Resolved, ToolError> {
+    walked(PathWalk::from_the_workspace(roots, rules, requested)?)
 }
 
 /// The same, but no link is followed: the path is the place itself, and cannot be opened while a link is on the way.
-pub(super) fn resolve_entry(roots: &Roots, rules: &Rules, requested: &Path) -> Result<Resolved, ToolError> {
-    walked(Walk { is_literal: true, ..Walk::from_the_workspace(roots, rules, requested)? })
+pub(super) fn resolve_entry(roots: &Roots, rules: &ProtectedRules, requested: &Path) -> Result<Resolved, ToolError> {
+    walked(PathWalk { is_literal: true, ..PathWalk::from_the_workspace(roots, rules, requested)? })
 }
 
-fn walked(mut walk: Walk<'_>) -> Result<Resolved, ToolError> {
+fn walked(mut walk: PathWalk<'_>) -> Result<Resolved, ToolError> {
     let requested = walk.requested;
     walk.queue(requested)?;
     walk.check(None);
@@ -62,9 +62,9 @@ fn walked(mut walk: Walk<'_>) -> Result<Resolved, ToolError> {
     Ok(walk.finish())
 }
 
-struct Walk<'a> {
+struct PathWalk<'a> {
     roots: &'a Roots,
-    rules: &'a Rules,
+    rules: &'a ProtectedRules,
     requested: &'a Path,
     root: Arc<Root>,
     /// The names passed beneath the root, free of links.
@@ -91,8 +91,8 @@ enum Seen {
     Changed,
 }
 
-impl<'a> Walk<'a> {
-    fn from_the_workspace(roots: &'a Roots, rules: &'a Rules, requested: &'a Path) -> Result<Self, ToolError> {
+impl<'a> PathWalk<'a> {
+    fn from_the_workspace(roots: &'a Roots, rules: &'a ProtectedRules, requested: &'a Path) -> Result<Self, ToolError> {
         let (root, _) = roots.holding(roots.main()).ok_or_else(|| nowhere(roots.main()))?;
         let root = Arc::clone(root);
         let (names, handles, pending, spellings) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());

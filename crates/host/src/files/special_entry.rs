@@ -15,7 +15,7 @@ use rustix::fs::{AtFlags, FileType, Mode, RawMode, Stat, chmodat, fstat, mkdirat
 use rustix::io::Errno;
 
 use super::blocking::{Stop, blocking};
-use super::change::{Outcome, Step, change};
+use super::change::{ChangeStep, Outcome, change};
 use super::errors::{self, FileAction, failed};
 use super::fingerprint;
 use super::parent::Parent;
@@ -237,7 +237,7 @@ fn raw(mode: u32) -> Mode {
     Mode::from_raw_mode(mode as RawMode)
 }
 
-impl Step for Entry {
+impl ChangeStep for Entry {
     fn take(mut self) -> Outcome<Self> {
         match self.try_take() {
             Ok(()) => {

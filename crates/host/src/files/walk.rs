@@ -22,13 +22,13 @@ use rustix::io::Errno;
 
 use self::denied::Denied;
 use self::directory::OpenDirectory;
-use self::ignored::Level;
-use self::queue::{Queue, WalkTask};
-use self::worker::{Counts, Worker};
+use self::ignored::IgnoreLevel;
+use self::queue::{WalkQueue, WalkTask};
+use self::worker::{Counts, WalkWorker};
 use super::blocking::{Call, Stop, blocking};
 use super::errors::{self, FileAction, failed};
 use super::open::look;
-use super::protected::Rules;
+use super::protected::ProtectedRules;
 use super::roots::{Root, RootedPath};
 
 /// More troubles than this help nobody.
@@ -37,7 +37,7 @@ const MOST_TROUBLES: usize = 20;
 /// Visits what is beneath a location, and may be read.
 pub(super) async fn walk(
     at: Location,
-    rules: Arc<Rules>,
+    rules: Arc<ProtectedRules>,
     options: TreeOptions,
     visitor: Arc<dyn TreeVisitor>,
 ) -> Result<WalkSummary, ToolError> {
@@ -61,7 +61,13 @@ struct TreeWalk {
 }
 
 impl TreeWalk {
-    fn new(at: &Location, rules: Arc<Rules>, options: TreeOptions, visitor: Arc<dyn TreeVisitor>, stop: Stop) -> Result<Self, ToolError> {
+    fn new(
+        at: &Location,
+        rules: Arc<ProtectedRules>,
+        options: TreeOptions,
+        visitor: Arc<dyn TreeVisitor>,
+        stop: Stop,
+    ) -> Result<Self, ToolError> {
         errors::check_readable(at)?;
         let root = Arc::clone(&RootedPath::of(at)?.root);
         let denied = Denied::new(rules, root.path());
@@ -91,9 +97,9 @@ impl TreeWalk {
         OpenDirectory::open(&self.root, &self.path).map_err(|errno| failed(FileAction::Read, at, errno))?;
         // Outside every root of the user's, only what is searched itself is known to belong together.
         let whole = if self.root.zone() == Zone::Outside { &*self.path } else { self.root.path() };
-        let level = (!self.options.ignored).then(|| Level::above(&self.path, whole));
-        let queue = Queue::new(WalkTask::Folder { path: self.path.clone(), level, depth: 0 });
-        Ok(queue.work(|| Worker::new(self, &queue).work()))
+        let level = (!self.options.ignored).then(|| IgnoreLevel::above(&self.path, whole));
+        let queue = WalkQueue::new(WalkTask::Folder { path: self.path.clone(), level, depth: 0 });
+        Ok(queue.work(|| WalkWorker::new(self, &queue).work()))
     }
 
     /// A file that was named itself is visited, hidden or ignored as it may be.

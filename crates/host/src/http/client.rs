@@ -16,16 +16,16 @@ use reqwest::header::{CONTENT_LENGTH, LOCATION};
 use reqwest::{Method, Response};
 use url::Host;
 
-use super::guard::Guard;
+use super::guard::AddressGuard;
 use super::redirect::{self, Hop};
 use super::resolver::{self, CheckingResolver, Resolve, SystemResolver};
 use super::rule::NetworkRules;
 use super::sandbox::{self, SandboxDialer};
 use super::slots::{HostSlots, Slot};
-use super::target::Target;
+use super::target::RequestTarget;
 use super::upstream::{ProxyResolver, UpstreamProxy};
 use super::{failure, headers};
-use crate::proxy::{EgressProxy, Reach};
+use crate::proxy::{EgressProxy, ProxyReach};
 
 /// More ports at once than any honest session uses; beyond it, idle connections are given up.
 const MAX_CLIENTS: usize = 16;
@@ -55,7 +55,7 @@ impl Default for HttpOptions {
 
 /// The only way from a tool to the network.
 pub struct GuardedClient {
-    guard: Arc<Guard>,
+    guard: Arc<AddressGuard>,
     resolver: Arc<dyn Resolve>,
     options: Arc<HttpOptions>,
     /// By scheme, port, and whether they use the proxy.
@@ -84,7 +84,7 @@ impl GuardedClient {
         drop(rustls::crypto::ring::default_provider().install_default());
         let slots = HostSlots::new(options.parallel_per_host);
         Self {
-            guard: Arc::new(Guard::new(rules)),
+            guard: Arc::new(AddressGuard::new(rules)),
             resolver,
             options: Arc::new(options),
             clients: Mutex::default(),
@@ -103,14 +103,14 @@ impl GuardedClient {
     /// must not exist yet.
     pub fn proxy(&self, socket: &Path, allowed: Vec<HostPattern>, gate: Option<Arc<dyn EgressGate>>) -> io::Result<EgressProxy> {
         let (guard, resolver, upstream) = (Arc::clone(&self.guard), Arc::clone(&self.resolver), self.options.proxy.clone());
-        EgressProxy::start(socket, Reach { allowed, gate, guard, resolver, upstream })
+        EgressProxy::start(socket, ProxyReach { allowed, gate, guard, resolver, upstream })
     }
 
-    fn target(&self, method: &str, url: &str) -> Result<Target, ToolError> {
-        Target::parse(method, url).map(|target| self.screened(target))
+    fn target(&self, method: &str, url: &str) -> Result<RequestTarget, ToolError> {
+        RequestTarget::parse(method, url).map(|target| self.screened(target))
     }
 
-    fn screened(&self, mut target: Target) -> Target {
+    fn screened(&self, mut target: RequestTarget) -> RequestTarget {
         // Not an address of this machine: the guard has no say, and no setting leads it there.
         if target.connect.is_sandbox() {
             target.connect.refused = sandbox::refusal(&target.connect);
@@ -183,7 +183,7 @@ impl GuardedClient {
     }
 
     /// The proxy that a request goes through.
-    fn upstream(&self, target: &Target) -> Option<&UpstreamProxy> {
+    fn upstream(&self, target: &RequestTarget) -> Option<&UpstreamProxy> {
         let proxy = self.options.proxy.as_ref()?;
         (!target.connect.is_sandbox() && proxy.leads_to(&target.host, target.connect.port)).then_some(proxy)
     }
@@ -196,12 +196,12 @@ impl GuardedClient {
     }
 
     /// Only checked addresses are connected to; this would catch a connection that got around the resolver.
-    fn check_peer(&self, response: &Response, target: &Target) -> Result<(), ToolError> {
+    fn check_peer(&self, response: &Response, target: &RequestTarget) -> Result<(), ToolError> {
         let peer = response.remote_addr().ok_or_else(|| network_error(format!("The peer of {} is not known.", target.shown())))?;
         self.guard.check(&target.connect.host, peer).map_err(|refusal| network_error(refusal.to_string()))
     }
 
-    fn answer(&self, response: Response, target: Target, redirected_from: Vec<String>, slot: Slot) -> HttpResponse {
+    fn answer(&self, response: Response, target: RequestTarget, redirected_from: Vec<String>, slot: Slot) -> HttpResponse {
         let status = response.status();
         HttpResponse {
             status: status.as_u16(),
@@ -305,7 +305,7 @@ fn network_error(message: impl Into<String>) -> ToolError {
 /// A body on its way. Dropping it before its end closes the connection.
 struct Pieces {
     response: Response,
-    target: Target,
+    target: RequestTarget,
     options: Arc<HttpOptions>,
     _slot: Slot,
 }

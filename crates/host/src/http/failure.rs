@@ -8,16 +8,16 @@ use haft_contract::{ErrorKind, ToolError};
 use super::client::HttpOptions;
 use super::guard::Refusal;
 use super::resolver::Unresolved;
-use super::target::Target;
+use super::target::RequestTarget;
 
 /// The error of an exchange that failed.
-pub(crate) fn describe(error: reqwest::Error, target: &Target, options: &HttpOptions) -> ToolError {
+pub(crate) fn describe(error: reqwest::Error, target: &RequestTarget, options: &HttpOptions) -> ToolError {
     let (kind, message) = explain(&error, target, options);
     // The URL is in the message already, shortened.
     ToolError::new(kind, message).with_source(error.without_url())
 }
 
-fn explain(error: &reqwest::Error, target: &Target, options: &HttpOptions) -> (ErrorKind, String) {
+fn explain(error: &reqwest::Error, target: &RequestTarget, options: &HttpOptions) -> (ErrorKind, String) {
     let (host, url) = (&target.connect.host, target.shown());
     if let Some(refusal) = find::<Refusal>(error) {
         return (ErrorKind::NetworkError, refusal.to_string());

@@ -12,7 +12,7 @@ use super::rule::NetworkRules;
 
 /// Checks hosts and addresses by the user's rules.
 #[derive(Debug)]
-pub(crate) struct Guard {
+pub(crate) struct AddressGuard {
     rules: NetworkRules,
 }
 
@@ -28,7 +28,7 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-impl Guard {
+impl AddressGuard {
     pub(crate) fn new(rules: NetworkRules) -> Self {
         Self { rules }
     }
@@ -156,11 +156,11 @@ fn not_public(subject: &str, kind: &str, entry: &str) -> Refusal {
 mod tests {
     use super::*;
 
-    fn guard(allow: &[&str], deny: &[&str]) -> Guard {
-        Guard::new(NetworkRules::parse(allow, deny).unwrap())
+    fn guard(allow: &[&str], deny: &[&str]) -> AddressGuard {
+        AddressGuard::new(NetworkRules::parse(allow, deny).unwrap())
     }
 
-    fn screened(guard: &Guard, host: &str, port: u16) -> Result<(), String> {
+    fn screened(guard: &AddressGuard, host: &str, port: u16) -> Result<(), String> {
         guard.screen(&Host::parse(host).unwrap(), port).map_err(|refusal| refusal.to_string())
     }
 

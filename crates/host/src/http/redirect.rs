@@ -5,12 +5,12 @@ use haft_contract::{ErrorKind, ToolError};
 use reqwest::header::HeaderMap;
 
 use super::headers::{without_body, without_credentials};
-use super::target::{Target, shown};
+use super::target::{RequestTarget, shown};
 
 /// A request to one place.
 #[derive(Debug, Clone)]
 pub(crate) struct Hop {
-    pub(crate) target: Target,
+    pub(crate) target: RequestTarget,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Option<Bytes>,
 }
@@ -27,7 +27,7 @@ impl Hop {
         let keeps_method = keeps_method(status, &self.target.connect.method);
         let method = if keeps_method { self.target.connect.method.as_str() } else { "GET" };
         let url = self.target.url.join(location).map_err(|error| refused(&from, location, &error.to_string()))?;
-        let target = Target::parse(method, url.as_str()).map_err(|error| refused(&from, location, error.message()))?;
+        let target = RequestTarget::parse(method, url.as_str()).map_err(|error| refused(&from, location, error.message()))?;
         if self.target.connect.scheme == "https" && target.connect.scheme == "http" {
             return Err(refused(&from, location, "It would drop encryption. Request that address itself if this is meant"));
         }
@@ -55,7 +55,7 @@ fn refused(from: &str, location: &str, why: &str) -> ToolError {
 }
 
 /// Behind a redirect, an error names it: the address is none that was asked for.
-pub(crate) fn led_there(error: ToolError, trail: &[String], to: &Target) -> ToolError {
+pub(crate) fn led_there(error: ToolError, trail: &[String], to: &RequestTarget) -> ToolError {
     let Some(from) = trail.last() else { return error };
     let message = error.message().trim_end_matches('.');
     let message = format!("{message}. A redirect led there: from {} to {}.", shown(from), to.shown());
@@ -63,7 +63,7 @@ pub(crate) fn led_there(error: ToolError, trail: &[String], to: &Target) -> Tool
 }
 
 /// The error for more redirects than the request allows.
-pub(crate) fn too_many(limit: u8, last: &Target) -> ToolError {
+pub(crate) fn too_many(limit: u8, last: &RequestTarget) -> ToolError {
     let last = last.shown();
     ToolError::new(
         ErrorKind::NetworkError,
@@ -78,7 +78,11 @@ mod tests {
 
     fn hop(method: &str, url: &str) -> Hop {
         let headers = [("authorization", "s"), ("content-type", "t"), ("accept", "a")].map(|(name, value)| (name.into(), value.into()));
-        Hop { target: Target::parse(method, url).unwrap(), headers: checked(&headers).unwrap(), body: Some(Bytes::from_static(b"body")) }
+        Hop {
+            target: RequestTarget::parse(method, url).unwrap(),
+            headers: checked(&headers).unwrap(),
+            body: Some(Bytes::from_static(b"body")),
+        }
     }
 
     fn names(hop: &Hop) -> Vec<String> {

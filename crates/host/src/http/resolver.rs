@@ -8,7 +8,7 @@ use std::sync::Arc;
 use haft_contract::BoxFuture;
 use reqwest::dns::{Addrs, Name, Resolving};
 
-use super::guard::{Guard, is_loopback_name};
+use super::guard::{AddressGuard, is_loopback_name};
 
 /// Finds the addresses of a name.
 pub trait Resolve: Send + Sync {
@@ -44,7 +44,7 @@ impl std::error::Error for Unresolved {}
 /// The resolver that the HTTP client is built with. It serves one port, because what is allowed may depend on the port and
 /// the client does not tell it.
 pub(crate) struct CheckingResolver {
-    pub(crate) guard: Arc<Guard>,
+    pub(crate) guard: Arc<AddressGuard>,
     pub(crate) resolver: Arc<dyn Resolve>,
     pub(crate) port: u16,
 }
@@ -73,7 +73,12 @@ pub(crate) async fn addresses_of(resolver: &dyn Resolve, host: &str) -> io::Resu
 }
 
 /// The addresses of a name, every one of them checked.
-pub(crate) async fn checked_addresses(guard: &Guard, resolver: &dyn Resolve, host: &str, port: u16) -> Result<Vec<SocketAddr>, Failure> {
+pub(crate) async fn checked_addresses(
+    guard: &AddressGuard,
+    resolver: &dyn Resolve,
+    host: &str,
+    port: u16,
+) -> Result<Vec<SocketAddr>, Failure> {
     if is_loopback_name(host) {
         return Ok(guard.loopback(host, port)?);
     }

@@ -12,13 +12,13 @@ const HOW_TO_WRITE: &str = "Write an absolute address such as https://example.or
 
 /// Where a request goes, and the URL in the one form that is sent.
 #[derive(Debug, Clone)]
-pub(crate) struct Target {
+pub(crate) struct RequestTarget {
     pub(crate) url: Url,
     pub(crate) host: Host<String>,
     pub(crate) connect: Connect,
 }
 
-impl Target {
+impl RequestTarget {
     /// Parses a URL. Whether it may be reached is the guard's question.
     pub(crate) fn parse(method: &str, text: &str) -> Result<Self, ToolError> {
         let method = known_method(method)?;
@@ -140,7 +140,7 @@ mod tests {
             ("https://example.org:443/", "https", "example.org", 443),
             ("https://example.org:8443/", "https", "example.org", 8443),
         ] {
-            let target = Target::parse("GET", url).unwrap();
+            let target = RequestTarget::parse("GET", url).unwrap();
             assert_eq!(target.connect, Connect::new(scheme, host, port, "GET"), "{url}");
             assert_eq!(target.url.host_str(), Some(host), "{url}: what is sent is what was checked");
             assert_eq!(target.url.fragment(), None, "{url}");
@@ -177,7 +177,7 @@ mod tests {
             ("http://example.org:0/", "http://example.org:0/", "A port is from 1 to 65535"),
             (&long, &clipped, "It is 8211 bytes long; at most 8192 are sent"),
         ] {
-            let error = Target::parse("GET", url).unwrap_err();
+            let error = RequestTarget::parse("GET", url).unwrap_err();
             assert_eq!(
                 (error.kind(), error.message()),
                 (ErrorKind::ValidationError, &*format!("Invalid URL: {shown}. {advice}.")),
@@ -186,7 +186,7 @@ mod tests {
         }
         for url in ["http://[fe80::1%25eth0]/", "http://[fe80::1%eth0]/", "http://example.org:99999/", "http://256.1.1.1/", "http://a%00b/"]
         {
-            let error = Target::parse("GET", url).unwrap_err();
+            let error = RequestTarget::parse("GET", url).unwrap_err();
             assert!(error.message().starts_with(&format!("Invalid URL: {url}. {HOW_TO_WRITE} (")), "{error}");
         }
     }
@@ -194,10 +194,10 @@ mod tests {
     #[test]
     fn methods_are_known_and_in_upper_case() {
         for method in METHODS {
-            assert_eq!(Target::parse(method, "http://a.example/").unwrap().connect.method, *method);
+            assert_eq!(RequestTarget::parse(method, "http://a.example/").unwrap().connect.method, *method);
         }
         for method in ["get", "CONNECT", "TRACE", "", "GET ", "G\r\nX"] {
-            let error = Target::parse(method, "http://a.example/").unwrap_err();
+            let error = RequestTarget::parse(method, "http://a.example/").unwrap_err();
             let expected = format!(
                 "Unsupported HTTP method: {}. Use one of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, in upper case.",
                 shown(method)

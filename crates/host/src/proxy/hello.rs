@@ -7,7 +7,7 @@
 
 use url::Host;
 
-use super::Target;
+use super::ProxyTarget;
 
 const HTTPS: u16 = 443;
 const HANDSHAKE: u8 = 22;
@@ -32,7 +32,7 @@ pub(super) fn record(bytes: &[u8]) -> Option<usize> {
 }
 
 /// Whether a client that begins so may continue.
-pub(super) fn check(target: &Target, bytes: &[u8]) -> Result<(), String> {
+pub(super) fn check(target: &ProxyTarget, bytes: &[u8]) -> Result<(), String> {
     match (begins(bytes), server_name(bytes)) {
         (true, Ok(Some(name))) if is_of(target, &name) => Ok(()),
         (true, Ok(Some(name))) => Err(format!("its handshake asks for '{name}'")),
@@ -44,17 +44,17 @@ pub(super) fn check(target: &Target, bytes: &[u8]) -> Result<(), String> {
     }
 }
 
-fn is_of(target: &Target, name: &str) -> bool {
-    Target::new(name, target.port).is_some_and(|named| named == *target)
+fn is_of(target: &ProxyTarget, name: &str) -> bool {
+    ProxyTarget::new(name, target.port).is_some_and(|named| named == *target)
 }
 
 /// The host that a handshake names; an error where it cannot be read whole.
 fn server_name(bytes: &[u8]) -> Result<Option<String>, ()> {
-    let mut record = Reader(bytes.get(HEAD..).ok_or(())?);
+    let mut record = HelloReader(bytes.get(HEAD..).ok_or(())?);
     if record.byte()? != CLIENT_HELLO {
         return Err(());
     }
-    let mut hello = Reader(record.sized(3)?);
+    let mut hello = HelloReader(record.sized(3)?);
     // Version and random number, session, ciphers, compressions.
     hello.take(2 + 32)?;
     hello.sized(1)?;
@@ -63,7 +63,7 @@ fn server_name(bytes: &[u8]) -> Result<Option<String>, ()> {
     if hello.0.is_empty() {
         return Ok(None);
     }
-    let mut extensions = Reader(hello.sized(2)?);
+    let mut extensions = HelloReader(hello.sized(2)?);
     let mut found = None;
     while !extensions.0.is_empty() {
         let (kind, content) = (extensions.number(2)?, extensions.sized(2)?);
@@ -76,7 +76,7 @@ fn server_name(bytes: &[u8]) -> Result<Option<String>, ()> {
 }
 
 fn name(content: &[u8]) -> Result<String, ()> {
-    let mut names = Reader(Reader(content).sized(2)?);
+    let mut names = HelloReader(HelloReader(content).sized(2)?);
     if names.byte()? != HOST_NAME {
         return Err(());
     }
@@ -84,9 +84,9 @@ fn name(content: &[u8]) -> Result<String, ()> {
     if names.0.is_empty() { Ok(name) } else { Err(()) }
 }
 
-struct Reader<'a>(&'a [u8]);
+struct HelloReader<'a>(&'a [u8]);
 
-impl<'a> Reader<'a> {
+impl<'a> HelloReader<'a> {
     fn take(&mut self, count: usize) -> Result<&'a [u8], ()> {
         let (taken, rest) = self.0.split_at_checked(count).ok_or(())?;
         self.0 = rest;
@@ -143,7 +143,7 @@ mod tests {
             ("127.0.0.1:443", asking_for(&["evil.example"]), Some("asks for")),
         ];
         for (target, bytes, refused) in cases {
-            let target = Target::of_authority(target).unwrap();
+            let target = ProxyTarget::of_authority(target).unwrap();
             let checked = check(&target, &bytes).err().unwrap_or_default();
             assert!(checked.contains(refused.unwrap_or_default()) && checked.is_empty() == refused.is_none(), "{target}: {checked}");
         }
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn whatever_is_cut_off_is_refused_without_a_panic() {
-        let (target, whole) = (Target::of_authority("good.example:443").unwrap(), asking_for(&["good.example"]));
+        let (target, whole) = (ProxyTarget::of_authority("good.example:443").unwrap(), asking_for(&["good.example"]));
         for length in 0..whole.len() {
             assert!(check(&target, &whole[..length]).is_err(), "{length}");
         }

@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 use url::Url;
 
-use super::{GREETING_TIME, Refused, Shared, Target, part, tunnel};
+use super::{GREETING_TIME, ProxyTarget, Refused, Shared, part, tunnel};
 
 /// The longest head of a request.
 const LONGEST: usize = 64 * 1024;
@@ -35,14 +35,14 @@ async fn head(client: &mut UnixStream, first: u8) -> io::Result<Vec<u8>> {
 
 #[derive(Debug, PartialEq, Eq)]
 enum ProxyRequest {
-    Tunnel(Target),
+    Tunnel(ProxyTarget),
     Request(Request),
 }
 
 /// A request as it is forwarded to the target.
 #[derive(Debug, PartialEq, Eq)]
 struct Request {
-    target: Target,
+    target: ProxyTarget,
     head: String,
     body: u64,
 }
@@ -56,7 +56,7 @@ fn read(head: &[u8]) -> Result<ProxyRequest, &'static str> {
         return Err("The request holds a control character.");
     }
     if method == "CONNECT" {
-        return Target::of_authority(wanted).map(ProxyRequest::Tunnel).ok_or("CONNECT needs host:port.");
+        return ProxyTarget::of_authority(wanted).map(ProxyRequest::Tunnel).ok_or("CONNECT needs host:port.");
     }
     let headers: Vec<(&str, &str)> = lines.map(|line| line.split_once(':').ok_or("A header has no colon.")).collect::<Result<_, _>>()?;
     request(method, wanted, version, &headers).map(ProxyRequest::Request)
@@ -69,8 +69,8 @@ fn request(method: &str, wanted: &str, version: &str, headers: &[(&str, &str)]) 
     if !url.username().is_empty() || url.password().is_some() {
         return Err("The address holds a user name or password.");
     }
-    let target =
-        Target::new(url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or(80)).ok_or("The host cannot be read.")?;
+    let target = ProxyTarget::new(url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or(80))
+        .ok_or("The host cannot be read.")?;
     let is = |name: &str, wanted: &str| name.trim().eq_ignore_ascii_case(wanted);
     // An offer of HTTP/2, as cargo makes it, is left out: the server then answers in this version.
     let is_upgrade = |name: &str, value: &str| is(name, "upgrade") && !value.trim().eq_ignore_ascii_case("h2c");
@@ -95,7 +95,7 @@ fn request(method: &str, wanted: &str, version: &str, headers: &[(&str, &str)]) 
     Ok(Request { target, head, body })
 }
 
-async fn tunnel(mut client: UnixStream, target: &Target, shared: &Shared) -> io::Result<()> {
+async fn tunnel(mut client: UnixStream, target: &ProxyTarget, shared: &Shared) -> io::Result<()> {
     let server = match shared.connect(target).await {
         Ok(server) => server,
         Err(refused) => return refuse(client, &refused).await,
@@ -154,9 +154,9 @@ mod tests {
     fn forwarded_request_has_its_own_host_only() {
         let text = "POST http://Example.org/a?b=c HTTP/1.1\r\nHost: evil.example\r\nProxy-Connection: keep-alive\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQ\r\nX: 1\r\nContent-Length: 3\r\n\r\n";
         let head = "POST /a?b=c HTTP/1.1\r\nHost: example.org\r\nConnection: close\r\nX: 1\r\nContent-Length: 3\r\n\r\n".to_owned();
-        let target = Target::new("example.org", 80).unwrap();
+        let target = ProxyTarget::new("example.org", 80).unwrap();
         assert_eq!(request_of(text), Ok(ProxyRequest::Request(Request { target, head, body: 3 })));
-        let tunnel = Target::new("example.org", 443).unwrap();
+        let tunnel = ProxyTarget::new("example.org", 443).unwrap();
         assert_eq!(request_of("CONNECT example.org:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n"), Ok(ProxyRequest::Tunnel(tunnel)));
     }
 

@@ -10,7 +10,7 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWr
 use tokio::sync::oneshot;
 use url::Url;
 
-use super::Target;
+use super::ProxyTarget;
 
 /// The longest head of a request, and the longest line in a body of chunks.
 const LONGEST_HEAD: u64 = 64 * 1024;
@@ -38,7 +38,7 @@ impl From<&str> for Broken {
 
 /// Passes on what a client says. `switched` resolves with the first answer: whether the server speaks another protocol from then
 /// on.
-pub(super) async fn pass<R, W>(from: &mut R, to: &mut W, target: &Target, switched: oneshot::Receiver<bool>) -> Result<(), Broken>
+pub(super) async fn pass<R, W>(from: &mut R, to: &mut W, target: &ProxyTarget, switched: oneshot::Receiver<bool>) -> Result<(), Broken>
 where
     R: AsyncBufRead + Unpin,
     W: AsyncWrite + Unpin,
@@ -194,17 +194,19 @@ impl Request {
         Ok(Self { wanted, host, body: body_length(&all("content-length"), &all("transfer-encoding"))?, is_upgrade: !upgrades.is_empty() })
     }
 
-    fn check_host(&self, target: &Target) -> Result<(), Broken> {
+    fn check_host(&self, target: &ProxyTarget) -> Result<(), Broken> {
         let refused = |host: &str| Err(Broken::Refused(format!("its request asks for '{host}'")));
         if let Some(wanted) = &self.wanted {
             let url = Url::parse(wanted).ok().filter(|url| url.scheme() == "http");
-            let named = url.and_then(|url| Target::new(url.host_str()?, url.port_or_known_default()?));
+            let named = url.and_then(|url| ProxyTarget::new(url.host_str()?, url.port_or_known_default()?));
             if named.as_ref() != Some(target) {
                 return refused(wanted);
             }
         }
         match &self.host {
-            Some(host) if Target::of_authority(host).or_else(|| Target::new(host, target.port)).as_ref() != Some(target) => refused(host),
+            Some(host) if ProxyTarget::of_authority(host).or_else(|| ProxyTarget::new(host, target.port)).as_ref() != Some(target) => {
+                refused(host)
+            }
             _ => Ok(()),
         }
     }

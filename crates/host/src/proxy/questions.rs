@@ -38,11 +38,11 @@ impl QuestionClock {
     }
 
     /// A question is open until this is dropped.
-    pub(super) fn ask(&self) -> OpenQuestion<'_> {
+    pub(super) fn ask(&self) -> QuestionPause<'_> {
         let mut state = self.state();
         state.open += 1;
         state.since.get_or_insert_with(Instant::now);
-        OpenQuestion(self)
+        QuestionPause(self)
     }
 
     fn total(&self) -> Duration {
@@ -57,9 +57,9 @@ impl QuestionClock {
 
 /// An open question.
 #[derive(Debug)]
-pub(super) struct OpenQuestion<'a>(&'a QuestionClock);
+pub(super) struct QuestionPause<'a>(&'a QuestionClock);
 
-impl Drop for OpenQuestion<'_> {
+impl Drop for QuestionPause<'_> {
     fn drop(&mut self) {
         let mut state = self.0.state();
         state.open -= 1;

@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
-use super::{GREETING_TIME, Refused, Shared, Target, part, tunnel};
+use super::{GREETING_TIME, ProxyTarget, Refused, Shared, part, tunnel};
 
 pub(super) const VERSION: u8 = 5;
 const NO_AUTHENTICATION: u8 = 0;
@@ -45,7 +45,7 @@ async fn refuse(mut client: UnixStream, answer: Answer) -> io::Result<()> {
     part(client).await
 }
 
-async fn wanted(client: &mut UnixStream) -> io::Result<Result<Target, Answer>> {
+async fn wanted(client: &mut UnixStream) -> io::Result<Result<ProxyTarget, Answer>> {
     let mut methods = vec![0; usize::from(client.read_u8().await?)];
     client.read_exact(&mut methods).await?;
     let accepted = methods.contains(&NO_AUTHENTICATION);
@@ -73,7 +73,7 @@ async fn wanted(client: &mut UnixStream) -> io::Result<Result<Target, Answer>> {
     if request[1] != CONNECT {
         return Ok(Err(Answer::CommandNotSupported));
     }
-    Ok(Target::new(&host, port).ok_or(Answer::NotAllowed))
+    Ok(ProxyTarget::new(&host, port).ok_or(Answer::NotAllowed))
 }
 
 async fn reply(client: &mut UnixStream, answer: Answer) -> io::Result<()> {

@@ -13,18 +13,18 @@ const LONGEST: usize = 255;
 
 /// A host in canonical form, and a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Target {
+pub(crate) struct ProxyTarget {
     pub(crate) host: Host<String>,
     pub(crate) port: u16,
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for ProxyTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.host, self.port)
     }
 }
 
-impl Target {
+impl ProxyTarget {
     /// A host as a client writes it. Names with anything but letters, digits, dots and hyphens are refused: what one reader
     /// cuts off at, another reads on.
     pub(crate) fn new(host: &str, port: u16) -> Option<Self> {
@@ -89,10 +89,10 @@ mod tests {
             ("example.org :80", None),
             ("exämple.org:80", None),
         ] {
-            assert_eq!(Target::of_authority(text).map(|target| target.to_string()).as_deref(), expected, "{text:?}");
+            assert_eq!(ProxyTarget::of_authority(text).map(|target| target.to_string()).as_deref(), expected, "{text:?}");
         }
-        assert_eq!(Target::new(&"a".repeat(256), 80), None);
-        assert_eq!(Target::new("::1", 80).unwrap().to_string(), "[::1]:80");
+        assert_eq!(ProxyTarget::new(&"a".repeat(256), 80), None);
+        assert_eq!(ProxyTarget::new("::1", 80).unwrap().to_string(), "[::1]:80");
     }
 
     #[test]
@@ -113,7 +113,7 @@ mod tests {
             ("10.1.2.3:443", true),
             ("10.2.2.3:443", false),
         ] {
-            assert_eq!(Target::of_authority(target).unwrap().is_among(&allowed), expected, "{target}");
+            assert_eq!(ProxyTarget::of_authority(target).unwrap().is_among(&allowed), expected, "{target}");
         }
     }
 }

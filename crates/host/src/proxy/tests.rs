@@ -75,10 +75,10 @@ impl World {
         let rule = |text: &&str| text.replace("PORT", &port.to_string()).parse().unwrap();
         let open = [format!("good.example:{port}"), format!("127.0.0.1:{port}"), format!("nowhere.example:{port}")];
         let lookups = Arc::new(Here::default());
-        let reach = Reach {
+        let reach = ProxyReach {
             allowed: allowed.iter().map(rule).collect(),
             gate: gate.map(|gate| gate as _),
-            guard: Arc::new(Guard::new(NetworkRules::parse(&open, &[]).unwrap())),
+            guard: Arc::new(AddressGuard::new(NetworkRules::parse(&open, &[]).unwrap())),
             resolver: Arc::clone(&lookups) as _,
             upstream: None,
         };

@@ -7,13 +7,13 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::oneshot;
 
 use super::plain::{self, Broken};
-use super::{GREETING_TIME, Shared, Target, hello};
+use super::{GREETING_TIME, ProxyTarget, Shared, hello};
 
 /// An answer that says that the server speaks another protocol from now on.
 const SWITCHING: [&[u8]; 2] = [b"HTTP/1.1 101", b"HTTP/1.0 101"];
 
 /// Passes on what both say. A server may speak first, so the client is checked when it speaks.
-pub(super) async fn run(mut client: UnixStream, mut server: TcpStream, target: &Target, shared: &Shared) -> io::Result<()> {
+pub(super) async fn run(mut client: UnixStream, mut server: TcpStream, target: &ProxyTarget, shared: &Shared) -> io::Result<()> {
     let (mut from_client, mut to_client) = client.split();
     let (mut from_server, mut to_server) = server.split();
     let (switch, switched) = oneshot::channel();
@@ -39,7 +39,7 @@ pub(super) async fn run(mut client: UnixStream, mut server: TcpStream, target: &
 }
 
 /// TLS passes as it is once its beginning names the host; of anything else, HTTP is checked.
-async fn client_words<R, W>(from: &mut R, to: &mut W, target: &Target, switched: oneshot::Receiver<bool>) -> Result<(), Broken>
+async fn client_words<R, W>(from: &mut R, to: &mut W, target: &ProxyTarget, switched: oneshot::Receiver<bool>) -> Result<(), Broken>
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,

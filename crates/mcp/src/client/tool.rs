@@ -44,7 +44,7 @@ impl McpTool {
         if let Some(title) = tool.title.clone().or_else(|| tool.annotations.as_ref()?.title.clone()) {
             definition.label = display::shorten(&title, MAX_LABEL).into_owned().into();
         }
-        definition.output = tool.output_schema.as_ref().map(|schema| Value::Object(schema.as_ref().clone()));
+        definition.output = tool.output_schema.as_ref().map(|schema| Value::Object(schema.as_ref().clone()).into());
         (definition.access, definition.hints) = (effects.access, effects.hints);
         definition.section = Section::System;
         definition.category = haft_contract::Category::Network;

@@ -29,14 +29,14 @@ const MAX_TEXT: usize = 4000;
 
 /// What came of a call.
 #[derive(Debug)]
-enum CallAnswer {
+enum NodeAnswer {
     Done(ToolOutput, Vec<Claim>),
     Failed(ErrorKind, String),
 }
 
 #[derive(Debug)]
-struct WaitingCall {
-    answer: oneshot::Sender<CallAnswer>,
+struct AwaitedCall {
+    answer: oneshot::Sender<NodeAnswer>,
     content: Vec<u8>,
 }
 
@@ -45,7 +45,7 @@ struct WaitingCall {
 pub(crate) struct OpenNode {
     pub(crate) id: String,
     writer: AsyncMutex<LinkWriter>,
-    waiting: Mutex<HashMap<u64, WaitingCall>>,
+    waiting: Mutex<HashMap<u64, AwaitedCall>>,
     about: Mutex<About>,
     next: AtomicU64,
     /// Cancelled when the connection is lost or ended.
@@ -73,7 +73,7 @@ impl OpenNode {
     }
 
     // Entries come and go whole, so the map is consistent after a panic elsewhere.
-    fn waiting(&self) -> MutexGuard<'_, HashMap<u64, WaitingCall>> {
+    fn waiting(&self) -> MutexGuard<'_, HashMap<u64, AwaitedCall>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -133,14 +133,14 @@ impl OpenNode {
                 call.content.extend_from_slice(body);
             }
             Frame::Done { id, content, details, effects } => {
-                let Some(WaitingCall { answer, content: mut bytes }) = self.waiting().remove(&id) else { return Ok(()) };
+                let Some(AwaitedCall { answer, content: mut bytes }) = self.waiting().remove(&id) else { return Ok(()) };
                 bytes.extend_from_slice(body);
                 let result = unpack(content, &bytes, details).map_err(flood)?;
-                answer.send(CallAnswer::Done(result, effects)).ok();
+                answer.send(NodeAnswer::Done(result, effects)).ok();
             }
             Frame::Failed { id, kind: name, message } => {
                 if let Some(call) = self.waiting().remove(&id) {
-                    call.answer.send(CallAnswer::Failed(kind(&name), display::shorten(&message, MAX_TEXT).into_owned())).ok();
+                    call.answer.send(NodeAnswer::Failed(kind(&name), display::shorten(&message, MAX_TEXT).into_owned())).ok();
                 }
             }
             _ => return Err(flood("what only a gateway sends")),
@@ -160,7 +160,7 @@ impl OpenNode {
                     call.name
                 )));
             }
-            waiting.insert(id, WaitingCall { answer, content: Vec::new() });
+            waiting.insert(id, AwaitedCall { answer, content: Vec::new() });
         }
         let guard = CallGuard { node: Some(Arc::clone(&self)), id };
         let timeout_ms = u64::try_from(call.timeout.as_millis()).unwrap_or(u64::MAX);
@@ -190,10 +190,10 @@ impl OpenNode {
     }
 
     /// Refuses the result of a node that says it did something else.
-    fn checked(&self, name: &str, effects: &serde_json::Value, answer: CallAnswer) -> Result<ToolOutput, ToolError> {
+    fn checked(&self, name: &str, effects: &serde_json::Value, answer: NodeAnswer) -> Result<ToolOutput, ToolError> {
         match answer {
-            CallAnswer::Failed(kind, message) => Err(ToolError::new(kind, format!("On the node '{name}': {message}"))),
-            CallAnswer::Done(output, done) => {
+            NodeAnswer::Failed(kind, message) => Err(ToolError::new(kind, format!("On the node '{name}': {message}"))),
+            NodeAnswer::Done(output, done) => {
                 let root = self.about().workspace;
                 match first_beyond(&permitted(effects, Path::new(&root)), &done) {
                     None => Ok(output),

@@ -61,9 +61,9 @@ pub(crate) enum LinkEnd {
 
 /// The calls that run.
 #[derive(Debug, Default)]
-struct RunningCalls(Mutex<HashMap<u64, AbortHandle>>);
+struct NodeCalls(Mutex<HashMap<u64, AbortHandle>>);
 
-impl RunningCalls {
+impl NodeCalls {
     fn with<T>(&self, change: impl FnOnce(&mut HashMap<u64, AbortHandle>) -> T) -> T {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -75,7 +75,7 @@ pub(crate) async fn serve(mut reader: LinkReader, writer: LinkWriter, runner: Ar
     if let Err(error) = writer.lock().await.send(&Frame::About(runner.about()), &[]).await {
         return LinkEnd::Lost(error);
     }
-    let calls = Arc::new(RunningCalls::default());
+    let calls = Arc::new(NodeCalls::default());
     let guard = EndAll(Arc::clone(&calls));
     let mut last = 0;
     let reads = async {
@@ -115,7 +115,7 @@ pub(crate) async fn serve(mut reader: LinkReader, writer: LinkWriter, runner: Ar
 }
 
 /// Ends every call when the connection ends.
-struct EndAll(Arc<RunningCalls>);
+struct EndAll(Arc<NodeCalls>);
 
 impl Drop for EndAll {
     fn drop(&mut self) {
@@ -129,7 +129,7 @@ async fn start(
     limit: Duration,
     runner: &Arc<dyn NodeRunner>,
     writer: &Arc<AsyncMutex<LinkWriter>>,
-    calls: &Arc<RunningCalls>,
+    calls: &Arc<NodeCalls>,
 ) {
     if calls.with(|calls| calls.len()) >= MAX_CALLS {
         let busy = ToolError::execution(format!("{MAX_CALLS} calls run here already. Wait for one of them."));

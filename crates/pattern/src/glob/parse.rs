@@ -14,14 +14,14 @@ type Alternatives = Vec<Vec<Token>>;
 
 /// Every pattern that the text stands for, without alternatives.
 pub(super) fn alternatives(text: &str) -> Result<Alternatives, GlobError> {
-    Parser { chars: text.chars().peekable() }.sequence(0)
+    GlobParser { chars: text.chars().peekable() }.sequence(0)
 }
 
-struct Parser<'a> {
+struct GlobParser<'a> {
     chars: Peekable<Chars<'a>>,
 }
 
-impl Parser<'_> {
+impl GlobParser<'_> {
     /// Reads to the end, or within alternatives to the next `,` or `}`.
     fn sequence(&mut self, depth: usize) -> Result<Alternatives, GlobError> {
         let mut all: Alternatives = vec![Vec::new()];

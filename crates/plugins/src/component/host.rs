@@ -8,7 +8,7 @@ use haft_text::display;
 use wasmtime::StoreContextMut;
 use wasmtime::component::Linker;
 
-use super::runtime::{CallState, INTERFACE};
+use super::runtime::{ComponentState, INTERFACE};
 
 /// The largest file that is read or written.
 const MOST_FILE: usize = 16 << 20;
@@ -18,27 +18,27 @@ const REDIRECTS: u8 = 5;
 /// How much of a message is shown.
 const SHOWN: usize = 200;
 
-pub(super) fn add(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
+pub(super) fn add(linker: &mut Linker<ComponentState>) -> wasmtime::Result<()> {
     let mut host = linker.instance(INTERFACE)?;
-    host.func_wrap("read-file", |cx: StoreContextMut<'_, CallState>, (path,): (String,)| {
+    host.func_wrap("read-file", |cx: StoreContextMut<'_, ComponentState>, (path,): (String,)| {
         Ok((cx.data().wait(read_file(&cx.data().cx, &path)),))
     })?;
-    host.func_wrap("write-file", |cx: StoreContextMut<'_, CallState>, (path, content): (String, Vec<u8>)| {
+    host.func_wrap("write-file", |cx: StoreContextMut<'_, ComponentState>, (path, content): (String, Vec<u8>)| {
         Ok((cx.data().wait(write_file(&cx.data().cx, &path, content)),))
     })?;
-    host.func_wrap("fetch", |cx: StoreContextMut<'_, CallState>, (url,): (String,)| Ok((cx.data().wait(fetch(&cx.data().cx, url)),)))?;
-    host.func_wrap("progress", |cx: StoreContextMut<'_, CallState>, (message,): (String,)| {
+    host.func_wrap("fetch", |cx: StoreContextMut<'_, ComponentState>, (url,): (String,)| Ok((cx.data().wait(fetch(&cx.data().cx, url)),)))?;
+    host.func_wrap("progress", |cx: StoreContextMut<'_, ComponentState>, (message,): (String,)| {
         cx.data().cx.progress(Progress::message(display::shorten(&display::escape_line(&message), SHOWN)));
         Ok(())
     })?;
-    host.func_wrap("now", |cx: StoreContextMut<'_, CallState>, (): ()| {
+    host.func_wrap("now", |cx: StoreContextMut<'_, ComponentState>, (): ()| {
         let now = cx.data().cx.clock().now();
         Ok((now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),))
     })?;
     Ok(())
 }
 
-impl CallState {
+impl ComponentState {
     /// Waits for a capability, no longer than the call.
     fn wait<T>(&self, work: impl Future<Output = Result<T, ToolError>>) -> Result<T, String> {
         let mut stopped = self.stopped.clone();

@@ -33,11 +33,11 @@ haft_contract::opaque_debug!(ComponentCode);
 struct CompiledComponent {
     engine: Engine,
     component: Component,
-    linker: Linker<CallState>,
+    linker: Linker<ComponentState>,
 }
 
 /// What an instance has of its call.
-pub(super) struct CallState {
+pub(super) struct ComponentState {
     pub(super) cx: ToolContext,
     pub(super) runtime: Handle,
     pub(super) stopped: watch::Receiver<bool>,
@@ -120,7 +120,7 @@ impl CompiledComponent {
         let limits = StoreLimitsBuilder::new().memory_size(MEMORY).table_elements(TABLE_ENTRIES);
         let limits = limits.instances(PARTS).memories(PARTS).tables(PARTS).build();
         let watched = stopped.clone();
-        let mut store = Store::new(&self.engine, CallState { cx, runtime, stopped, limits });
+        let mut store = Store::new(&self.engine, ComponentState { cx, runtime, stopped, limits });
         store.limiter(|state| &mut state.limits);
         store.set_epoch_deadline(1);
         store.epoch_deadline_callback(move |_| {
@@ -139,7 +139,7 @@ impl CompiledComponent {
         }
     }
 
-    fn call(&self, store: &mut Store<CallState>, call: &ComponentCall) -> wasmtime::Result<Result<String, String>> {
+    fn call(&self, store: &mut Store<ComponentState>, call: &ComponentCall) -> wasmtime::Result<Result<String, String>> {
         let instance = self.linker.instantiate(&mut *store, &self.component)?;
         let answer = instance.get_typed_func::<(&str, &str, &str), (Result<String, String>,)>(&mut *store, "call")?;
         Ok(answer.call(store, (&call.tool, &call.arguments, &call.context))?.0)

@@ -21,7 +21,7 @@ type RuleParts = (Option<NameGlob>, Option<RuleEffects>);
 
 /// Reads rules of one kind.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Compiler<'a> {
+pub(super) struct RuleCompiler<'a> {
     pub(super) kind: RuleKind,
     /// The list that has them.
     pub(super) key: &'a Arc<str>,
@@ -29,7 +29,7 @@ pub(super) struct Compiler<'a> {
     pub(super) home: Option<&'a Path>,
 }
 
-impl Compiler<'_> {
+impl RuleCompiler<'_> {
     /// Reads one rule.
     pub(super) fn rule(&self, listed: &ListEntry) -> Result<Rule, RuleFault> {
         let ((tool, effects), except) = self.whole(&listed.pattern).map_err(|fault| fault.of(self.kind, listed))?;
@@ -70,8 +70,8 @@ impl Compiler<'_> {
             None if is_effect => {
                 return Err(RuleProblem::new(format!("'except {text}' leaves nothing"), "remove the rule, or narrow the exception"));
             }
-            None => Compiler { kind: RuleKind::Ask, ..*self }.parts(text)?,
-            Some(_) => Compiler { kind: RuleKind::Only, ..*self }.parts(text)?,
+            None => RuleCompiler { kind: RuleKind::Ask, ..*self }.parts(text)?,
+            Some(_) => RuleCompiler { kind: RuleKind::Only, ..*self }.parts(text)?,
         };
         let meets = |own: &RuleEffects| ruled.as_ref().is_some_and(|ruled| ruled.kinds.meets(own.kinds));
         if effects.as_ref().is_some_and(|own| !meets(own)) {

@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use haft_contract::Effect;
 
-use super::compile::Compiler;
+use super::compile::RuleCompiler;
 use super::problem::RuleProblem;
 use super::{Rule, RuleFault, RuleKind, RuleSet};
 use crate::catalog::Vocabulary;
@@ -31,7 +31,7 @@ struct GrantState {
 impl SessionGrants {
     /// Adds rules, or none of them if one is wrong.
     pub fn add(&self, rules: &[String], vocabulary: &Vocabulary, home: Option<&Path>) -> Result<(), RuleFault> {
-        let compiler = Compiler { kind: RuleKind::Allow, key: &"rules.allow".into(), vocabulary, home };
+        let compiler = RuleCompiler { kind: RuleKind::Allow, key: &"rules.allow".into(), vocabulary, home };
         let rules = rules.iter().map(|text| compiler.rule(&ListEntry::new(text))).collect::<Result<Vec<Rule>, _>>()?;
         let mut set = self.shared.rules.write().unwrap_or_else(PoisonError::into_inner);
         let mut new: Vec<Rule> = rules.into_iter().filter(|rule| set.rules().iter().all(|known| known.text() != rule.text())).collect();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use haft_pattern::NameGlob;
 
-use super::compile::Compiler;
+use super::compile::RuleCompiler;
 use super::exception::Exception;
 use super::matcher::Matcher;
 use super::problem::RuleFault;
@@ -29,7 +29,7 @@ pub(crate) fn of_tool(tool: &str, entries: &[String], vocabulary: &Vocabulary, h
 
 /// The rules of one list: one for each group of kinds that its entries name. What is wrong with an entry is said, all at once.
 pub(super) fn compile(list: &AllowList, key: &Arc<str>, vocabulary: &Vocabulary, home: Option<&Path>) -> Result<Vec<Rule>, Vec<RuleFault>> {
-    let compiler = Compiler { kind: RuleKind::Only, key, vocabulary, home };
+    let compiler = RuleCompiler { kind: RuleKind::Only, key, vocabulary, home };
     let (mut entries, mut faults) = (Vec::new(), Vec::new());
     for entry in &list.entries {
         match compiler.rule(entry) {

@@ -8,7 +8,7 @@ use haft_contract::{Effect, Exec, ExecHost, ToolSource};
 use haft_pattern::NameGlob;
 
 use super::command::{CommandPattern, ExecForm, called, is_plain, starts_other_than};
-use super::compile::Compiler;
+use super::compile::RuleCompiler;
 use super::connection::Connection;
 use super::index::RuleIndex;
 use super::matcher::{EffectForm, Matcher};
@@ -46,7 +46,7 @@ impl RuleSet {
     ) -> Result<Self, Vec<RuleFault>> {
         let (mut rules, mut faults) = (Vec::new(), Vec::new());
         for (kind, list) in [(RuleKind::Deny, &lists.deny), (RuleKind::Ask, &lists.ask), (RuleKind::Allow, &lists.allow)] {
-            let compiler = Compiler { kind, key: &key(table, kind), vocabulary, home };
+            let compiler = RuleCompiler { kind, key: &key(table, kind), vocabulary, home };
             for listed in list {
                 match compiler.rule(listed) {
                     Ok(rule) => rules.push(rule),
@@ -80,7 +80,7 @@ impl RuleSet {
 
     /// Evaluates one rule.
     pub fn check(kind: RuleKind, text: &str, vocabulary: &Vocabulary, home: Option<&Path>) -> Result<(), RuleFault> {
-        Compiler { kind, key: &key("rules", kind), vocabulary, home }.rule(&ListEntry::new(text)).map(drop)
+        RuleCompiler { kind, key: &key("rules", kind), vocabulary, home }.rule(&ListEntry::new(text)).map(drop)
     }
 
     /// Adds a rule that is no stricter than those before it.

@@ -10,13 +10,13 @@ const STEP: &str = "sub-agent";
 
 /// The profile and lists of sub-agents, on top of what they never had.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct SubAgents {
+pub(crate) struct SubAgentStep {
     profiles: Profiles,
     lists: Lists,
     max_depth: u32,
 }
 
-impl SubAgents {
+impl SubAgentStep {
     pub(crate) fn compile(lists: &ToolLists, max_depth: u32, groups: &Groups, vocabulary: &Vocabulary) -> Self {
         const KEY: &str = "subagents.tools";
         Self { profiles: Profiles::of(KEY, lists), lists: Lists::compile(KEY, lists, groups, vocabulary), max_depth }

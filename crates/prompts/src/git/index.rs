@@ -26,7 +26,7 @@ pub(super) fn changed_files(index: &Path, root: &Path) -> Option<usize> {
     if bytes.len() as u64 > MAX_BYTES {
         return None;
     }
-    let mut reader = Reader { bytes: &bytes, at: 0, previous: Vec::new(), version: 0 };
+    let mut reader = IndexReader { bytes: &bytes, at: 0, previous: Vec::new(), version: 0 };
     let count = reader.header()?;
     let mut changed = 0;
     for _ in 0..count {
@@ -55,7 +55,7 @@ fn differs(entry: &Entry, root: &Path) -> bool {
     seconds != entry.seconds || size != entry.size
 }
 
-struct Reader<'a> {
+struct IndexReader<'a> {
     bytes: &'a [u8],
     at: usize,
     /// Path of the entry before, of which version 4 repeats the beginning.
@@ -63,7 +63,7 @@ struct Reader<'a> {
     version: u32,
 }
 
-impl Reader<'_> {
+impl IndexReader<'_> {
     fn number(&self, at: usize) -> Option<u32> {
         self.bytes.get(at..at + 4)?.try_into().ok().map(u32::from_be_bytes)
     }

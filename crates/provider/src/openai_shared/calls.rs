@@ -190,7 +190,8 @@ mod tests {
     /// The deltas of one call whose name and arguments arrive in these fragments.
     fn deltas(pieces: &[(&str, &str)]) -> Vec<Delta> {
         let model = crate::Model::new("openai", Protocol::OpenAi, "gpt-5");
-        let tool = |name: &str| crate::OfferedTool { name: name.into(), description: String::new(), parameters: serde_json::Value::Null };
+        let tool =
+            |name: &str| crate::OfferedTool { name: name.into(), description: String::new(), parameters: serde_json::Value::Null.into() };
         let tools = ["read", "read_file"].map(tool);
         let mut calls = CallAssembler::new(Protocol::OpenAi, &ModelTurn { model: &model, system: "", messages: &[], tools: &tools });
         let mut out = Vec::new();

@@ -5,6 +5,8 @@
 
 pub(crate) mod random;
 
+use std::sync::Arc;
+
 use haft_provider::{
     Adapter, Block, Delta, Message, Model, ModelReply, ModelTurn, OfferedTool, Opaque, Protocol, ProviderError, ResultPart, StreamDecoder,
 };
@@ -14,7 +16,11 @@ use serde_json::{Value, json};
 pub(crate) const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
 
 pub(crate) fn tools() -> Vec<OfferedTool> {
-    let tool = |name: &str, description: &str, parameters| OfferedTool { name: name.into(), description: description.into(), parameters };
+    let tool = |name: &str, description: &str, parameters| OfferedTool {
+        name: name.into(),
+        description: description.into(),
+        parameters: Arc::new(parameters),
+    };
     vec![
         tool("get_current_time", "The time now.", json!({"type": "object", "properties": {}})),
         tool(

@@ -21,7 +21,7 @@ pub(crate) const TOOLS: [&str; 3] = ["read_file", "exec", "mcp.server/a tool"];
 
 pub(crate) fn tools() -> Vec<OfferedTool> {
     let parameters = json!({"type": "object", "properties": {"path": {"type": "string"}}});
-    TOOLS.map(|name| OfferedTool { name: name.into(), description: "D".into(), parameters: parameters.clone() }).into()
+    TOOLS.map(|name| OfferedTool { name: name.into(), description: "D".into(), parameters: parameters.clone().into() }).into()
 }
 
 pub(crate) fn adapter(protocol: Protocol) -> &'static dyn Adapter {

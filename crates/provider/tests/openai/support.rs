@@ -17,7 +17,7 @@ pub(crate) fn model(protocol: Protocol) -> Model {
 }
 
 pub(crate) fn tool(name: &str, parameters: Value) -> OfferedTool {
-    OfferedTool { name: name.into(), description: format!("What {name} does."), parameters }
+    OfferedTool { name: name.into(), description: format!("What {name} does."), parameters: parameters.into() }
 }
 
 /// Tools: strict, not strict, with a name that does not fit, with a schema that cannot be projected.

@@ -3,11 +3,11 @@
 use super::wrote;
 use crate::analysis::{Command, Nature};
 use crate::builder::AnalysisBuilder;
-use crate::options::Scan;
+use crate::options::OptionScan;
 use crate::reason::{Concern, cut};
 use crate::word::Word;
 
-pub(super) fn evaluate(name: &str, scan: &Scan, command: &mut Command, found: &mut AnalysisBuilder) {
+pub(super) fn evaluate(name: &str, scan: &OptionScan, command: &mut Command, found: &mut AnalysisBuilder) {
     let named = scan.given.iter().filter(|given| given.name == "--url").filter_map(|given| given.value.as_ref());
     for address in scan.operands.iter().chain(named) {
         if let Some(host) = address.as_literal().and_then(host) {

@@ -3,7 +3,7 @@
 use super::{doubt, read_all, wrote};
 use crate::analysis::{Command, Nature};
 use crate::builder::AnalysisBuilder;
-use crate::options::{self, Effect, Scan};
+use crate::options::{self, OptionEffect, OptionScan};
 use crate::reason::{Concern, cut};
 use crate::word::Word;
 
@@ -29,7 +29,7 @@ pub(super) fn evaluate(command: &mut Command, found: &mut AnalysisBuilder) {
     if scan.has(&["-f", "--file"]) {
         super::runs("-f", command, found);
     }
-    let in_place = scan.given.iter().any(|given| given.effect == Effect::InPlace || given.name == "--in-place");
+    let in_place = scan.given.iter().any(|given| given.effect == OptionEffect::InPlace || given.name == "--in-place");
     if in_place {
         for file in files {
             wrote(file, command, found);
@@ -40,7 +40,7 @@ pub(super) fn evaluate(command: &mut Command, found: &mut AnalysisBuilder) {
 }
 
 /// The copies that `-i.bak` leaves; with a folder in it they lie anywhere.
-fn backups(scan: &Scan, files: &[Word], command: &mut Command, found: &mut AnalysisBuilder) {
+fn backups(scan: &OptionScan, files: &[Word], command: &mut Command, found: &mut AnalysisBuilder) {
     let suffixes =
         scan.given.iter().filter(|given| given.name == "-i" || given.name == "--in-place").filter_map(|given| given.value.as_ref());
     for suffix in suffixes {
@@ -56,7 +56,7 @@ fn backups(scan: &Scan, files: &[Word], command: &mut Command, found: &mut Analy
     }
 }
 
-fn scripts(scan: &Scan) -> (Vec<Word>, &[Word]) {
+fn scripts(scan: &OptionScan) -> (Vec<Word>, &[Word]) {
     let given: Vec<Word> = scan
         .given
         .iter()

@@ -3,7 +3,7 @@
 use super::{doubt, option, runs};
 use crate::analysis::{Command, Nature};
 use crate::builder::AnalysisBuilder;
-use crate::options::{self, Scan};
+use crate::options::{self, OptionScan};
 use crate::reason::{Concern, Reason};
 use crate::word::Word;
 
@@ -45,7 +45,7 @@ fn dashed(arguments: &[Word]) -> Vec<Word> {
     arguments
 }
 
-fn lists(scan: &Scan) -> bool {
+fn lists(scan: &OptionScan) -> bool {
     let writes = ["-c", "-x", "-r", "-u", "-A", "--create", "--extract", "--get", "--append", "--update", "--concatenate"];
     scan.has(&["-t", "--list"]) && !scan.has(&writes)
 }

@@ -4,7 +4,7 @@ use haft_programs::environment;
 
 use tree_sitter::Node;
 
-use super::{Reader, children};
+use super::{ShellReader, children};
 use crate::analysis::{Assignment, Redirection};
 use crate::builder::CommandPosition;
 use crate::quote::RESERVED;
@@ -13,7 +13,7 @@ use crate::reason::{Concern, cut};
 use crate::unwrap::{self, Parts};
 use crate::word::Word;
 
-impl Reader<'_> {
+impl ShellReader<'_> {
     /// A command, with words that stand behind its redirections.
     pub(super) fn command(&mut self, node: Node<'_>, behind: &[Node<'_>], around: &CommandPosition) {
         self.check_gaps(node);

@@ -2,13 +2,13 @@
 
 use tree_sitter::Node;
 
-use super::{Reader, children};
+use super::{ShellReader, children};
 use crate::builder::CommandPosition;
 use crate::reach;
 use crate::reason::{Concern, cut};
 use crate::word::Word;
 
-impl Reader<'_> {
+impl ShellReader<'_> {
     pub(super) fn declaration(&mut self, node: Node<'_>, around: &CommandPosition) {
         self.check_gaps(node);
         let mut words = Vec::new();

@@ -2,11 +2,11 @@
 
 use tree_sitter::Node;
 
-use super::{Reader, children};
+use super::{ShellReader, children};
 use crate::analysis::{Redirection, RedirectionKind};
 use crate::builder::CommandPosition;
 
-impl Reader<'_> {
+impl ShellReader<'_> {
     /// The document, and whatever stands on its first line: files, pipes, `&& command`.
     pub(super) fn document<'n>(&mut self, node: Node<'n>, around: &CommandPosition, into: &mut Vec<Redirection>) -> Vec<Node<'n>> {
         let parts = children(node);

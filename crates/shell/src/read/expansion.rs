@@ -4,14 +4,14 @@ use haft_programs::environment;
 
 use tree_sitter::Node;
 
-use super::{Reader, children};
+use super::{ShellReader, children};
 use crate::builder::CommandPosition;
 use crate::reason::{Concern, cut};
 
 /// What may follow a name in `${name…}`. Not `=`, which assigns, nor `@`, `!` and `:1`, which evaluate.
 const OPERATORS: &[&str] = &[":-", "-", ":+", "+", ":?", "?", "##", "#", "%%", "%", "//", "/", "^^", "^", ",,", ","];
 
-impl Reader<'_> {
+impl ShellReader<'_> {
     /// Finds the commands inside, and says what can do more than give a text.
     pub(super) fn expansion(&mut self, node: Node<'_>) {
         match node.kind() {

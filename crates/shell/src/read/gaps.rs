@@ -2,10 +2,10 @@
 
 use tree_sitter::Node;
 
-use super::{Reader, children};
+use super::{ShellReader, children};
 use crate::reason::{Concern, cut};
 
-impl Reader<'_> {
+impl ShellReader<'_> {
     /// Every byte of a node belongs to a child or is blank.
     pub(super) fn check_gaps(&mut self, node: Node<'_>) {
         // The root begins behind what the parser has skipped.

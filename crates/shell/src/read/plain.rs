@@ -4,7 +4,7 @@
 //! It takes what cannot be read in two ways and leaves everything else to the parser: at the first byte that could mean more, the whole
 //! line is the parser's. A property test holds both against each other.
 
-use super::Reader;
+use super::ShellReader;
 use crate::analysis::{Redirection, RedirectionKind};
 use crate::builder::{AnalysisBuilder, CommandPosition, MOST_COMMANDS};
 use crate::quote::RESERVED;
@@ -17,7 +17,7 @@ const DECLARING: &[&str] = &["declare", "typeset", "export", "readonly", "local"
 
 /// What stands before a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Joint {
+enum CommandJoint {
     /// The start of the line, or `;`.
     Start,
     Pipe,
@@ -28,7 +28,7 @@ enum Joint {
 /// What a command ends with.
 enum Ending {
     Line,
-    Joint(Joint),
+    Joint(CommandJoint),
 }
 
 /// What comes next in a command.
@@ -40,7 +40,7 @@ enum NextPart {
 /// A simple command.
 #[derive(Debug)]
 struct PlainCommand {
-    joint: Joint,
+    joint: CommandJoint,
     words: Vec<Word>,
     redirections: Vec<Redirection>,
 }
@@ -49,12 +49,12 @@ struct PlainCommand {
 pub(super) fn read(line: &str, found: &mut AnalysisBuilder, around: &CommandPosition) -> bool {
     let Some(commands) = Scanner::new(line).and_then(Scanner::commands) else { return false };
     let directory = opening_directory(line, &commands);
-    let mut reader = Reader { line, found, depth: 0, in_backticks: false, tail: None };
+    let mut reader = ShellReader { line, found, depth: 0, in_backticks: false, tail: None };
     let mut commands = commands.into_iter().peekable();
     let mut statement = Vec::new();
     while let Some(command) = commands.next() {
         statement.push(command);
-        if commands.peek().is_none_or(|next| next.joint == Joint::Start) {
+        if commands.peek().is_none_or(|next| next.joint == CommandJoint::Start) {
             reader.plain_statement(std::mem::take(&mut statement), around);
         }
     }
@@ -64,7 +64,7 @@ pub(super) fn read(line: &str, found: &mut AnalysisBuilder, around: &CommandPosi
     true
 }
 
-impl Reader<'_> {
+impl ShellReader<'_> {
     /// A list of pipelines. The parser gives the last redirections to the whole of it, and so notes their files first.
     fn plain_statement(&mut self, commands: Vec<PlainCommand>, around: &CommandPosition) {
         let last = commands.len() - 1;
@@ -73,7 +73,7 @@ impl Reader<'_> {
             if index < last {
                 self.note_files(&command);
             }
-            let piped = around.piped || command.joint == Joint::Pipe;
+            let piped = around.piped || command.joint == CommandJoint::Pipe;
             self.record(Vec::new(), command.words, command.redirections, &CommandPosition { piped, ..around.clone() });
         }
     }
@@ -92,7 +92,8 @@ impl Reader<'_> {
 /// The folder of a line `cd PATH && …`, where nothing but `&&` follows.
 fn opening_directory(line: &str, commands: &[PlainCommand]) -> Option<String> {
     let (first, rest) = commands.split_first()?;
-    let is_chain = rest.first()?.joint == Joint::And && rest.iter().all(|command| matches!(command.joint, Joint::And | Joint::Pipe));
+    let is_chain = rest.first()?.joint == CommandJoint::And
+        && rest.iter().all(|command| matches!(command.joint, CommandJoint::And | CommandJoint::Pipe));
     let [_, Word::Literal(path)] = first.words.as_slice() else { return None };
     // Not quoted, and nothing behind the chain, not even its end.
     let is_bare = line.trim_start().strip_prefix("cd").is_some_and(|rest| rest.starts_with([' ', '\t'])) && !line.trim_end().ends_with(';');
@@ -115,10 +116,10 @@ impl<'a> Scanner<'a> {
 
     /// All commands; nothing where something needs the parser.
     fn commands(mut self) -> Option<Vec<PlainCommand>> {
-        let mut commands = vec![self.command(Joint::Start)?];
+        let mut commands = vec![self.command(CommandJoint::Start)?];
         while let Ending::Joint(joint) = self.ending()? {
             self.skip_blanks();
-            if joint == Joint::Start && self.at == self.bytes.len() {
+            if joint == CommandJoint::Start && self.at == self.bytes.len() {
                 break;
             }
             commands.push(self.command(joint)?);
@@ -141,17 +142,17 @@ impl<'a> Scanner<'a> {
     fn ending(&mut self) -> Option<Ending> {
         let (joint, length) = match (self.peek(0), self.peek(1)) {
             (None, _) => return Some(Ending::Line),
-            (Some(b'|'), Some(b'|')) => (Joint::Or, 2),
-            (Some(b'&'), Some(b'&')) => (Joint::And, 2),
-            (Some(b'|'), next) if next != Some(b'&') => (Joint::Pipe, 1),
-            (Some(b';'), next) if !matches!(next, Some(b';' | b'&')) => (Joint::Start, 1),
+            (Some(b'|'), Some(b'|')) => (CommandJoint::Or, 2),
+            (Some(b'&'), Some(b'&')) => (CommandJoint::And, 2),
+            (Some(b'|'), next) if next != Some(b'&') => (CommandJoint::Pipe, 1),
+            (Some(b';'), next) if !matches!(next, Some(b';' | b'&')) => (CommandJoint::Start, 1),
             _ => return None,
         };
         self.at += length;
         Some(Ending::Joint(joint))
     }
 
-    fn command(&mut self, joint: Joint) -> Option<PlainCommand> {
+    fn command(&mut self, joint: CommandJoint) -> Option<PlainCommand> {
         let mut command = PlainCommand { joint, words: Vec::new(), redirections: Vec::new() };
         loop {
             self.skip_blanks();

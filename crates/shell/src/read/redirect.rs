@@ -2,13 +2,13 @@
 
 use tree_sitter::Node;
 
-use super::{Reader, children};
+use super::{ShellReader, children};
 use crate::analysis::{Redirection, RedirectionKind};
 use crate::builder::CommandPosition;
 use crate::reason::cut;
 use crate::word::Word;
 
-impl Reader<'_> {
+impl ShellReader<'_> {
     /// A statement with redirections behind it.
     pub(super) fn redirected(&mut self, node: Node<'_>, around: &CommandPosition) {
         self.deeper(|reader| {

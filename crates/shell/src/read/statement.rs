@@ -4,13 +4,13 @@ use haft_programs::environment;
 
 use tree_sitter::Node;
 
-use super::{Reader, children};
+use super::{ShellReader, children};
 use crate::analysis::Directory;
 use crate::builder::CommandPosition;
 use crate::reason::{Concern, cut};
 use crate::word::Word;
 
-impl Reader<'_> {
+impl ShellReader<'_> {
     /// All statements of a node.
     pub(super) fn statements(&mut self, node: Node<'_>, around: &CommandPosition) {
         self.deeper(|reader| {

@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::{Reader, children};
+use super::{ShellReader, children};
 use crate::builder::CommandPosition;
 use crate::unwrap::{self, Parts};
 use crate::word::Word;
@@ -10,7 +10,7 @@ use crate::word::Word;
 /// Comparisons of numbers: bash evaluates both sides.
 const NUMERIC: &[&str] = &["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
 
-impl Reader<'_> {
+impl ShellReader<'_> {
     pub(super) fn test(&mut self, node: Node<'_>, around: &CommandPosition) {
         let text = self.text(node);
         if text.starts_with("[[") {

@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::{Reader, children, escape};
+use super::{ShellReader, children, escape};
 use crate::reason::{Concern, cut};
 use crate::word::{Expanded, Expansion, Word};
 
@@ -24,7 +24,7 @@ impl Draft {
     }
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ShellReader<'a> {
     /// What a word becomes. What cannot be said is an unknown of the line as well.
     pub(super) fn word(&mut self, node: Node<'_>) -> Word {
         self.check_end(node);

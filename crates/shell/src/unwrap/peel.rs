@@ -5,7 +5,7 @@ use haft_programs::{WRAPPERS, Wrapper, environment};
 use super::Parts;
 use crate::analysis::Assignment;
 use crate::builder::AnalysisBuilder;
-use crate::options::{self, Scan};
+use crate::options::{self, OptionScan};
 use crate::programs::trusted_name;
 use crate::reason::{Concern, Reason, cut};
 use crate::word::{Expansion, Word};
@@ -85,7 +85,7 @@ fn assignment(word: &Word) -> Option<Assignment> {
 }
 
 /// What `xargs` reads goes to the end, or where its mark stands.
-fn feed(words: &mut Vec<Word>, scan: &Scan) {
+fn feed(words: &mut Vec<Word>, scan: &OptionScan) {
     if words.is_empty() {
         words.push(Word::literal("echo"));
     }

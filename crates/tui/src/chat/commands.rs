@@ -31,7 +31,7 @@ const SHOWN_CHARACTERS: usize = 100;
 const DAY: &str = "%Y-%m-%d";
 
 /// What follows a command.
-pub(super) enum NextStep {
+pub(super) enum AfterCommand {
     Prompt,
     /// With the input of a turn.
     After(AfterTurn),
@@ -45,7 +45,7 @@ impl ChatSession<'_> {
         typed: &str,
         input: &mut ChatInput,
         signals: &mut Signals,
-    ) -> Result<NextStep, Failure> {
+    ) -> Result<AfterCommand, Failure> {
         match command {
             SlashCommand::Help => print(&slash::help(&self.commands, self.output.width))?,
             SlashCommand::Model(name) => self.change_model(name, input).await?,
@@ -65,14 +65,14 @@ impl ChatSession<'_> {
             SlashCommand::Context => self.context()?,
             SlashCommand::User { name, arguments } => {
                 let prompt = self.backend.expand(&name, &arguments).await?;
-                return Ok(NextStep::After(self.send(&prompt, typed, input, signals).await?));
+                return Ok(AfterCommand::After(self.send(&prompt, typed, input, signals).await?));
             }
-            SlashCommand::Compact => return Ok(NextStep::After(self.compact(typed, input, signals).await?)),
+            SlashCommand::Compact => return Ok(AfterCommand::After(self.compact(typed, input, signals).await?)),
             SlashCommand::Clear => self.clear().await?,
             SlashCommand::Details { all } => self.display.details(all),
-            SlashCommand::Quit => return Ok(NextStep::Leave),
+            SlashCommand::Quit => return Ok(AfterCommand::Leave),
         }
-        Ok(NextStep::Prompt)
+        Ok(AfterCommand::Prompt)
     }
 
     async fn change_model(&mut self, name: Option<String>, input: &mut ChatInput) -> Result<(), Failure> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
 use super::answer_line::{AnswerLine, LineAction};
-use super::screen::{OpenQuestion, Screen};
+use super::screen::{Screen, ScreenQuestion};
 use super::typed::{Keyboard, Typed, TypedSource, character};
 use crate::output::live_columns;
 
@@ -22,13 +22,13 @@ pub(super) struct Dialogue<'a> {
     /// When the question is withdrawn, if that is shown.
     deadline: Option<Instant>,
     unanswered: bool,
-    _questioning: OpenQuestion,
+    _questioning: ScreenQuestion,
 }
 
 impl<'a> Dialogue<'a> {
     pub(super) fn begin(source: &'a mut TypedSource) -> Self {
         let screen = Screen::standard();
-        let questioning = OpenQuestion::begin(Arc::clone(&screen));
+        let questioning = ScreenQuestion::begin(Arc::clone(&screen));
         Self { keyboard: Keyboard::open(source), screen, deadline: None, unanswered: false, _questioning: questioning }
     }
 

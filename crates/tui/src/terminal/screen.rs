@@ -279,9 +279,9 @@ impl Drop for HeldNotes {
 
 /// While it exists, a question is on the last line.
 #[derive(Debug)]
-pub(super) struct OpenQuestion(Arc<Screen>);
+pub(super) struct ScreenQuestion(Arc<Screen>);
 
-impl OpenQuestion {
+impl ScreenQuestion {
     pub(super) fn begin(screen: Arc<Screen>) -> Self {
         let mut state = screen.state();
         // The question starts on its own line.
@@ -292,7 +292,7 @@ impl OpenQuestion {
     }
 }
 
-impl Drop for OpenQuestion {
+impl Drop for ScreenQuestion {
     fn drop(&mut self) {
         let mut state = self.0.state();
         self.0.clear(&mut state);
@@ -339,7 +339,7 @@ mod tests {
         let (screen, paper) = terminal(false);
         screen.write_model("I will");
         screen.show_waiting("12 s", 80);
-        let question = OpenQuestion::begin(Arc::clone(&screen));
+        let question = ScreenQuestion::begin(Arc::clone(&screen));
         screen.prompt("yes? ");
         screen.show_waiting("13 s", 80);
         screen.clear_waiting();

@@ -6,7 +6,7 @@ use haft_text::numbers;
 
 use super::reference::{PictureSource, Reference};
 use crate::shared::picture::{self, PictureFormat};
-use crate::shared::polite::{self, Deadline};
+use crate::shared::polite::{self, CallDeadline};
 use crate::shared::read_all::read_all;
 
 const REDIRECTS: u8 = 5;
@@ -65,7 +65,7 @@ fn no_picture(name: &str, data: &[u8]) -> ToolError {
 }
 
 async fn download(url: &str, most: usize, cx: &ToolContext) -> Result<Vec<u8>, ToolError> {
-    let deadline = Deadline::of_a_call();
+    let deadline = CallDeadline::of_a_call();
     let headers = vec![("Accept".to_owned(), "image/png, image/jpeg, image/webp, image/gif, */*;q=0.1".to_owned())];
     let request = HttpRequest { method: "GET".into(), url: url.into(), headers, body: None, redirects: REDIRECTS };
     let mut response = deadline.limit(polite::send(request, cx)).await?;

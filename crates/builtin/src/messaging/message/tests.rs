@@ -57,7 +57,7 @@ fn host(offers: Vec<ChannelOffer>) -> (Arc<FakeHost>, Arc<FakeChannels>) {
 }
 
 async fn call(host: &Arc<FakeHost>, arguments: Value) -> Result<ToolOutput, ToolError> {
-    run_tool(&Erased::new(Message::new()), arguments, Arc::clone(host)).await
+    run_tool(&Erased::new(MessageTool::new()), arguments, Arc::clone(host)).await
 }
 
 #[tokio::test]
@@ -65,7 +65,7 @@ async fn message_is_sent_once_as_planned() {
     let (host, channels) = host(vec![telegram()]);
     host.files.put("plot.png", "123");
     let arguments = json!({"to": "42", "message": "<think>hm</think>Hello", "attachments": ["plot.png"], "buttons": ["Yes", "No"]});
-    let prepared = Erased::new(Message::new()).prepare(arguments.clone(), &PlanContext::new(&*host)).unwrap();
+    let prepared = Erased::new(MessageTool::new()).prepare(arguments.clone(), &PlanContext::new(&*host)).unwrap();
     let effects = serde_json::to_value(prepared.plan().effects()).unwrap();
     let expected = json!([{"effect": "read", "path": "/workspace/plot.png"}, {"effect": "send", "channel": "phone", "to": "42"}]);
     assert_eq!(effects, expected);
@@ -82,7 +82,7 @@ async fn message_is_sent_once_as_planned() {
 async fn dry_run_shows_the_payload_and_sends_nothing() {
     let (host, channels) = host(vec![telegram()]);
     let arguments = json!({"to": "42", "message": "Hello", "dry_run": true});
-    let prepared = Erased::new(Message::new()).prepare(arguments.clone(), &PlanContext::new(&*host)).unwrap();
+    let prepared = Erased::new(MessageTool::new()).prepare(arguments.clone(), &PlanContext::new(&*host)).unwrap();
     assert_eq!(prepared.plan().effects().len(), 0);
     let text = expect_text(call(&host, arguments).await);
     let expected = r#"Nothing was sent. This would be: {"action":"send","channel":"phone","to":"42","message":"Hello"}"#;
@@ -111,7 +111,7 @@ async fn broadcast_reaches_each_recipient_once_and_names_who_did_not_get_it() {
     let mail = offer("mail", ChannelKind::Email, &[ChannelAction::Send]);
     let (host, channels) = host(vec![telegram(), mail]);
     let arguments = json!({"recipients": ["phone:42", "mail:a@b.c", "Phone: 42"], "message": "Done"});
-    let prepared = Erased::new(Message::new()).prepare(arguments.clone(), &PlanContext::new(&*host)).unwrap();
+    let prepared = Erased::new(MessageTool::new()).prepare(arguments.clone(), &PlanContext::new(&*host)).unwrap();
     let expected = json!([{"effect": "send", "channel": "phone", "to": "42"}, {"effect": "send", "channel": "mail", "to": "a@b.c"}]);
     assert_eq!(serde_json::to_value(prepared.plan().effects()).unwrap(), expected);
     let text = expect_text(call(&host, arguments.clone()).await);
@@ -189,7 +189,7 @@ async fn what_cannot_be_sent_is_refused_before_anything_happens() {
 #[test]
 fn parameters_are_those_that_the_channels_can_use() {
     let names = |offers: Vec<ChannelOffer>| {
-        let definition = Message::with(offers, None).describe();
+        let definition = MessageTool::with(offers, None).describe();
         definition.parameters["properties"].as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ")
     };
     let desktop = offer("desktop", ChannelKind::Desktop, &[ChannelAction::Send]);
@@ -204,15 +204,15 @@ fn parameters_are_those_that_the_channels_can_use() {
     ] {
         assert_eq!(names(offers), expected);
     }
-    let definition = Message::with(vec![desktop, mail], None).describe();
+    let definition = MessageTool::with(vec![desktop, mail], None).describe();
     let properties = &definition.parameters["properties"];
     assert_eq!(properties["action"]["enum"], json!(["send", "read"]));
     assert_eq!(properties["channel"]["enum"], json!(["desktop", "mail"]));
     assert!(definition.description.ends_with("Channels: desktop: send; mail (email): send, read."), "{}", definition.description);
     assert_eq!(definition.absent, None);
-    let absent = Message::new().describe().absent.unwrap();
+    let absent = MessageTool::new().describe().absent.unwrap();
     assert_eq!(absent.why, "no channel is configured");
-    let unusable = Message::with(Vec::new(), Some("slack: SLACK_TOKEN is not set".into())).describe().absent.unwrap();
+    let unusable = MessageTool::with(Vec::new(), Some("slack: SLACK_TOKEN is not set".into())).describe().absent.unwrap();
     assert_eq!(unusable.why, "no channel can be used: slack: SLACK_TOKEN is not set");
 }
 
@@ -220,7 +220,7 @@ fn parameters_are_those_that_the_channels_can_use() {
 fn schema_for_five_channels_has_at_most_1500_tokens() {
     let kinds = [ChannelKind::Telegram, ChannelKind::Slack, ChannelKind::Discord, ChannelKind::Matrix, ChannelKind::Email];
     let offers = kinds.map(|kind| ChannelOffer { has_subject: true, ..offer(kind.as_str(), kind, &ChannelAction::ALL) });
-    let definition = Message::with(offers.to_vec(), None).describe();
+    let definition = MessageTool::with(offers.to_vec(), None).describe();
     let shown = json!({"name": definition.name, "description": definition.description, "parameters": definition.parameters});
     let tokens = shown.to_string().len() / 4;
     assert!(tokens <= 1_500, "{tokens} tokens");

@@ -482,7 +482,7 @@ fn each_dialects_spelling_is_known() {
     let definition = ToolDefinition::of::<ExecTool>();
     let meant = |dialect: Dialect, name: &str| {
         let own = definition.form(dialect).and_then(|form| form.named(name)).map(|parameter| parameter.canonical.to_owned());
-        let alias = || definition.parameter_hints.aliases.iter().find(|(alias, _)| alias == name).map(|(_, of)| of.clone());
+        let alias = || definition.parameters.hints().aliases.iter().find(|(alias, _)| alias == name).map(|(_, of)| of.clone());
         own.or_else(|| definition.parameters["properties"].get(name).map(|_| name.to_owned())).or_else(alias)
     };
     for (dialect, name, canonical) in [

@@ -326,6 +326,6 @@ fn each_dialects_spelling_is_known() {
     for name in ["action", "data", "eof", "keys", "hex", "literal", "text", "bracketed", "offset", "limit"] {
         assert!(definition.parameters["properties"].get(name).is_some(), "{name}");
     }
-    let aliases: Vec<&str> = definition.parameter_hints.aliases.iter().map(|(alias, _)| alias.as_str()).collect();
+    let aliases: Vec<&str> = definition.parameters.hints().aliases.iter().map(|(alias, _)| alias.as_str()).collect();
     assert_eq!(aliases, ["session_id", "job_id", "id", "timeout"]);
 }

@@ -24,7 +24,7 @@ pub(super) struct DelimiterScanner {
 
 /// A part of the stream.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum StreamPart {
+pub(super) enum ReplPart {
     /// Printed output.
     Output(Vec<u8>),
     /// The word of a delimiter.
@@ -38,7 +38,7 @@ impl DelimiterScanner {
     }
 
     /// The parts of the next piece, as far as they are complete.
-    pub(super) fn parts(&mut self, piece: &[u8]) -> Vec<StreamPart> {
+    pub(super) fn parts(&mut self, piece: &[u8]) -> Vec<ReplPart> {
         self.pending.extend_from_slice(piece);
         let mut parts = Vec::new();
         while let Some(part) = self.next() {
@@ -52,21 +52,21 @@ impl DelimiterScanner {
         std::mem::take(&mut self.pending)
     }
 
-    fn next(&mut self) -> Option<StreamPart> {
+    fn next(&mut self) -> Option<ReplPart> {
         let at = self.begins();
         if at > 0 {
             let rest = self.pending.split_off(at);
-            return Some(StreamPart::Output(std::mem::replace(&mut self.pending, rest)));
+            return Some(ReplPart::Output(std::mem::replace(&mut self.pending, rest)));
         }
         let behind = self.pending.strip_prefix(&*self.start)?;
         match behind.iter().position(|byte| *byte == EDGE) {
             Some(end) => {
                 let word = String::from_utf8_lossy(&behind[..end]).into_owned();
                 self.pending.drain(..=self.start.len() + end);
-                Some(StreamPart::Word(word))
+                Some(ReplPart::Word(word))
             }
             // Too long for a delimiter.
-            None if behind.len() > LONGEST_WORD => Some(StreamPart::Output(self.rest())),
+            None if behind.len() > LONGEST_WORD => Some(ReplPart::Output(self.rest())),
             None => None,
         }
     }
@@ -87,25 +87,25 @@ mod tests {
     use super::*;
 
     /// The parts of a stream, with output joined.
-    fn parts(stream: &[u8], piece: usize) -> Vec<StreamPart> {
+    fn parts(stream: &[u8], piece: usize) -> Vec<ReplPart> {
         let mut scanner = DelimiterScanner::new("n0");
-        let mut found: Vec<StreamPart> = Vec::new();
-        let mut all: Vec<StreamPart> = stream.chunks(piece).flat_map(|piece| scanner.parts(piece)).collect();
-        all.push(StreamPart::Output(scanner.rest()));
+        let mut found: Vec<ReplPart> = Vec::new();
+        let mut all: Vec<ReplPart> = stream.chunks(piece).flat_map(|piece| scanner.parts(piece)).collect();
+        all.push(ReplPart::Output(scanner.rest()));
         for part in all {
             match (found.last_mut(), part) {
-                (Some(StreamPart::Output(before)), StreamPart::Output(more)) => before.extend(more),
+                (Some(ReplPart::Output(before)), ReplPart::Output(more)) => before.extend(more),
                 (_, part) => found.push(part),
             }
         }
-        found.retain(|part| *part != StreamPart::Output(Vec::new()));
+        found.retain(|part| *part != ReplPart::Output(Vec::new()));
         found
     }
 
     #[test]
     fn delimiters_are_found_across_pieces_and_nothing_else_is_one() {
-        let output = |text: &[u8]| StreamPart::Output(text.to_vec());
-        let word = |text: &str| StreamPart::Word(text.to_owned());
+        let output = |text: &[u8]| ReplPart::Output(text.to_vec());
+        let word = |text: &str| ReplPart::Word(text.to_owned());
         let long = [b"\x1en0:".as_slice(), &[b'x'; 40]].concat();
         for (stream, expected) in [
             (b"a\x1en0:value\x1eb\x1en0:done\x1ec".as_slice(), vec![output(b"a"), word("value"), output(b"b"), word("done"), output(b"c")]),

@@ -25,10 +25,10 @@ pub(super) struct InterpreterKey {
 }
 
 #[derive(Clone, Default)]
-pub(super) struct InterpreterPool(Arc<Mutex<PoolState>>);
+pub(super) struct InterpreterPool(Arc<Mutex<InterpreterPoolState>>);
 
 #[derive(Default)]
-struct PoolState {
+struct InterpreterPoolState {
     /// The most recently used last.
     running: Vec<(InterpreterKey, Arc<Interpreter>)>,
     /// Those that ended while their session did not call them.
@@ -42,7 +42,7 @@ impl std::fmt::Debug for InterpreterPool {
 }
 
 impl InterpreterPool {
-    fn state(&self) -> MutexGuard<'_, PoolState> {
+    fn state(&self) -> MutexGuard<'_, InterpreterPoolState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -83,7 +83,7 @@ impl InterpreterPool {
     }
 }
 
-impl PoolState {
+impl InterpreterPoolState {
     fn remember(&mut self, key: InterpreterKey) {
         if self.ended.len() >= REMEMBERED {
             self.ended.pop_front();
@@ -93,7 +93,7 @@ impl PoolState {
 }
 
 /// Ends an interpreter that is idle.
-async fn end_when_idle(state: Weak<Mutex<PoolState>>, interpreter: Weak<Interpreter>) {
+async fn end_when_idle(state: Weak<Mutex<InterpreterPoolState>>, interpreter: Weak<Interpreter>) {
     loop {
         let Some(idle) = interpreter.upgrade().map(|interpreter| interpreter.idle()) else { return };
         if let Some(rest) = IDLE.checked_sub(idle).filter(|rest| !rest.is_zero()) {

@@ -7,14 +7,14 @@ const HEAD: usize = SHOWN / 3;
 const TAIL: usize = SHOWN - HEAD;
 
 #[derive(Debug, Default)]
-pub(super) struct OutputBuffer {
+pub(super) struct ReplBuffer {
     head: Vec<u8>,
     /// The end, with up to as much again before it, so that bytes are not moved with each piece.
     tail: Vec<u8>,
     total: u64,
 }
 
-impl OutputBuffer {
+impl ReplBuffer {
     pub(super) fn push(&mut self, piece: &[u8]) {
         self.total += piece.len() as u64;
         let (head, rest) = piece.split_at(piece.len().min(HEAD - self.head.len()));
@@ -53,7 +53,7 @@ mod tests {
         for total in [0, 1, HEAD, HEAD + 1, SHOWN, SHOWN + 1, 7 * SHOWN] {
             let all: Vec<u8> = (0..total).map(|at| u8::try_from(at % 251).unwrap()).collect();
             for piece in [7, HEAD, TAIL, 5 * SHOWN] {
-                let mut kept = OutputBuffer::default();
+                let mut kept = ReplBuffer::default();
                 all.chunks(piece).for_each(|piece| kept.push(piece));
                 let tail = all.len().saturating_sub(TAIL).max(HEAD.min(total));
                 assert_eq!(kept.parts(), (&all[..total.min(HEAD)], &all[tail..]), "{total} in {piece}");
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn a_line_is_known_to_have_ended() {
-        let mut kept = OutputBuffer::default();
+        let mut kept = ReplBuffer::default();
         let mut after = |piece: &[u8]| {
             kept.push(piece);
             kept.ends_a_line()

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use haft_contract::{BoxFuture, SpillFile, SpillWriter, ToolContext, ToolError};
 use tokio::sync::Notify;
 
-use super::delimiters::{DelimiterScanner, StreamPart};
-use super::output_buffer::OutputBuffer;
+use super::delimiters::{DelimiterScanner, ReplPart};
+use super::output_buffer::ReplBuffer;
 
 /// More output than this is written to a file as well.
 const SHORT: u64 = 16 * 1024;
@@ -27,7 +27,7 @@ pub(super) enum CodeOutcome {
 /// The output of one call so far.
 #[derive(Default)]
 pub(super) struct CallOutput {
-    pub(super) buffer: OutputBuffer,
+    pub(super) buffer: ReplBuffer,
     /// The beginning of the value of its last expression.
     pub(super) value: Option<Vec<u8>>,
     pub(super) outcome: Option<CodeOutcome>,
@@ -57,7 +57,7 @@ pub(super) struct OutputStream {
 struct StreamState {
     call: Option<(DelimiterScanner, CallOutput, ToolContext)>,
     /// Output while no call ran.
-    between: OutputBuffer,
+    between: ReplBuffer,
 }
 
 impl OutputStream {
@@ -136,9 +136,9 @@ impl OutputStream {
         let mut text = CallText { ends_a_line: output.buffer.ends_a_line(), ..CallText::default() };
         for part in scanner.parts(piece) {
             match part {
-                StreamPart::Output(bytes) if text.outcome.is_some() => between.push(&bytes),
-                StreamPart::Output(bytes) => text.add(&bytes, &mut output.value),
-                StreamPart::Word(word) => text.end_part(&word, &mut output.value),
+                ReplPart::Output(bytes) if text.outcome.is_some() => between.push(&bytes),
+                ReplPart::Output(bytes) => text.add(&bytes, &mut output.value),
+                ReplPart::Word(word) => text.end_part(&word, &mut output.value),
             }
         }
         if text.outcome.is_some() {

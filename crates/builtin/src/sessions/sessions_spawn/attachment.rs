@@ -24,7 +24,7 @@ enum Encoding {
 
 /// A file of a task.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(super) struct Attachment {
+pub(super) struct SpawnAttachment {
     /// Its file name, without a folder.
     name: String,
     /// Its content.
@@ -64,7 +64,7 @@ impl AttachAs {
 }
 
 /// The files, within their limits.
-pub(super) fn decode_all(attachments: &[Attachment]) -> Result<Vec<AgentAttachment>, ToolError> {
+pub(super) fn decode_all(attachments: &[SpawnAttachment]) -> Result<Vec<AgentAttachment>, ToolError> {
     if attachments.len() > MAX_FILES {
         return Err(ToolError::validation(format!(
             "There are {} attachments, and {MAX_FILES} are the most. Write the files to the workspace, and name their folder in the task.",
@@ -92,7 +92,7 @@ pub(super) fn decode_all(attachments: &[Attachment]) -> Result<Vec<AgentAttachme
     Ok(files)
 }
 
-impl Attachment {
+impl SpawnAttachment {
     fn media_type(&self) -> Result<Option<String>, ToolError> {
         let Some(kind) = self.mime_type.as_deref().map(str::trim).filter(|kind| !kind.is_empty()) else { return Ok(None) };
         if is_media_type(kind) {
@@ -137,8 +137,8 @@ fn check_name(name: &str) -> Result<(), ToolError> {
 mod tests {
     use super::*;
 
-    fn attachment(name: &str, content: &str, encoding: Encoding) -> Attachment {
-        Attachment { name: name.into(), content: content.into(), encoding, mime_type: None }
+    fn attachment(name: &str, content: &str, encoding: Encoding) -> SpawnAttachment {
+        SpawnAttachment { name: name.into(), content: content.into(), encoding, mime_type: None }
     }
 
     #[test]
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn media_types_and_folders_are_plain_text_or_refused() {
-        let of_kind = |kind: &str| Attachment { mime_type: Some(kind.into()), ..attachment("a", "x", Encoding::Utf8) };
+        let of_kind = |kind: &str| SpawnAttachment { mime_type: Some(kind.into()), ..attachment("a", "x", Encoding::Utf8) };
         let folder = |path: &str| AttachAs { mount_path: Some(path.into()) }.folder();
         for kind in ["text/csv", "image/svg+xml", " application/vnd.a-b.c "] {
             assert_eq!(decode_all(&[of_kind(kind)]).unwrap()[0].mime_type.as_deref(), Some(kind.trim()));
@@ -175,7 +175,7 @@ mod tests {
             assert!(decode_all(&[text(name)]).unwrap_err().message().contains("is no name for an attachment"), "{name:?}");
         }
         let large = "x".repeat(MAX_FILE_BYTES + 1);
-        let several: Vec<Attachment> = (0..6).map(|number| attachment(&number.to_string(), &large[1..], Encoding::Utf8)).collect();
+        let several: Vec<SpawnAttachment> = (0..6).map(|number| attachment(&number.to_string(), &large[1..], Encoding::Utf8)).collect();
         for (attachments, message) in [
             (vec![text("a"), text("A")], "Two attachments are named 'A'."),
             (vec![attachment("a", "%", Encoding::Base64)], "is not base64."),

@@ -5,7 +5,7 @@ use haft_contract::{ErrorKind, HttpRequest, ToolContext, ToolError};
 
 use crate::shared::brief;
 use crate::shared::media_type::MediaType;
-use crate::shared::polite::{self, Deadline, header};
+use crate::shared::polite::{self, CallDeadline, header};
 use crate::shared::read_all::read_all;
 
 /// The largest document.
@@ -64,7 +64,7 @@ pub(super) async fn text_file(path: &str, most: usize, cx: &ToolContext) -> Resu
 }
 
 async fn download(url: &str, cx: &ToolContext) -> Result<CanvasDocument, ToolError> {
-    let deadline = Deadline::of_a_call();
+    let deadline = CallDeadline::of_a_call();
     let headers = vec![("Accept".to_owned(), "text/html, text/plain;q=0.5".to_owned())];
     let request = HttpRequest { method: "GET".into(), url: url.into(), headers, body: None, redirects: REDIRECTS };
     let mut response = deadline.limit(polite::send(request, cx)).await?;

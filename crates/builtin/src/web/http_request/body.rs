@@ -7,7 +7,7 @@ use haft_text::numbers;
 use serde_json::json;
 
 use super::Params;
-use crate::shared::polite::{Deadline, header};
+use crate::shared::polite::{CallDeadline, header};
 use crate::shared::read_all::read_all;
 
 /// Larger files are neither sent nor saved.
@@ -45,7 +45,12 @@ impl Params {
 }
 
 /// Saves a response in a file. One that is not complete is not saved.
-pub(super) async fn save(response: &mut HttpResponse, file: &Path, deadline: &Deadline, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+pub(super) async fn save(
+    response: &mut HttpResponse,
+    file: &Path,
+    deadline: &CallDeadline,
+    cx: &ToolContext,
+) -> Result<ToolOutput, ToolError> {
     let mut body = Vec::new();
     while let Some(chunk) = deadline.limit(response.body.chunk()).await.map_err(|error| unsaved(&error))? {
         body.extend_from_slice(&chunk);

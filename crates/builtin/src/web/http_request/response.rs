@@ -12,7 +12,7 @@ use crate::shared::binary;
 use crate::shared::brief;
 use crate::shared::media_type::MediaType;
 use crate::shared::pager::newlines;
-use crate::shared::polite::{Deadline, header};
+use crate::shared::polite::{CallDeadline, header};
 use crate::shared::spill_buffer::{SpillBuffer, SpilledOutput};
 
 const SHOWN_KB: usize = 100;
@@ -43,7 +43,7 @@ enum BodyEnd {
 
 impl ReceivedBody {
     /// Reads the body: the beginning into memory, all of it into a spill if it is larger or not text.
-    pub(crate) async fn read(response: &mut HttpResponse, deadline: &Deadline, cx: &ToolContext) -> Result<Self, ToolError> {
+    pub(crate) async fn read(response: &mut HttpResponse, deadline: &CallDeadline, cx: &ToolContext) -> Result<Self, ToolError> {
         let media = MediaType::parse(header(response, "Content-Type").unwrap_or_default());
         let mut capture = SpillBuffer::new(cx, SHOWN_KB * 1024, media.extension());
         let ending = receive(response, &mut capture, deadline).await?;
@@ -156,7 +156,7 @@ impl ReceivedBody {
 }
 
 /// Receives the body up to the limit. A partial body is a result; an error before the first byte is an error.
-async fn receive(response: &mut HttpResponse, capture: &mut SpillBuffer<'_>, deadline: &Deadline) -> Result<BodyEnd, ToolError> {
+async fn receive(response: &mut HttpResponse, capture: &mut SpillBuffer<'_>, deadline: &CallDeadline) -> Result<BodyEnd, ToolError> {
     loop {
         let mut chunk = match deadline.limit(response.body.chunk()).await {
             Ok(Some(chunk)) => chunk,
@@ -207,7 +207,7 @@ mod tests {
         let cx = context_for(plan, Arc::clone(host)).called_as(dialect, None);
         let request = HttpRequest { method: "GET".into(), url: url.into(), headers: Vec::new(), body: None, redirects: 0 };
         let mut response = cx.http().send(request).await?;
-        let received = ReceivedBody::read(&mut response, &Deadline::of_a_call(), &cx).await?;
+        let received = ReceivedBody::read(&mut response, &CallDeadline::of_a_call(), &cx).await?;
         let text = received.text(&response);
         let body = text.split_once("\n\n").unwrap().1.to_owned();
         Ok((body, received.details(&response)))

@@ -8,7 +8,7 @@ use haft_contract::{HttpResponse, ToolContext};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::download::{BodyEnd, Download};
+use super::download::{DownloadEnd, PageDownload};
 use crate::shared::polite::header;
 
 /// Larger pages are fetched again.
@@ -48,10 +48,10 @@ fn now(cx: &ToolContext) -> u64 {
 
 impl StoredPage {
     /// A response in the form that is stored, if it may be.
-    pub(super) fn of(asked: &str, download: &Download, response: &HttpResponse, cx: &ToolContext) -> Option<Self> {
+    pub(super) fn of(asked: &str, download: &PageDownload, response: &HttpResponse, cx: &ToolContext) -> Option<Self> {
         let control = header(response, "Cache-Control").unwrap_or_default().to_ascii_lowercase();
         let storable = download.status == 200
-            && download.ending == BodyEnd::Complete
+            && download.ending == DownloadEnd::Complete
             && download.body.len() <= LARGEST
             && !control.contains("no-store")
             && !cx.web().cache_time.is_zero()
@@ -94,16 +94,16 @@ impl StoredPage {
         cache.put(&key(asked), bytes).await;
     }
 
-    pub(super) fn open(self, cx: &ToolContext) -> Download {
+    pub(super) fn open(self, cx: &ToolContext) -> PageDownload {
         let age = self.age(cx);
-        Download {
+        PageDownload {
             status: 200,
             reason: "OK".into(),
             url: self.url,
             redirected_from: self.redirected_from,
             content_type: self.content_type,
             body: self.body,
-            ending: BodyEnd::Complete,
+            ending: DownloadEnd::Complete,
             age: Some(age),
             retry_after: None,
         }

@@ -8,7 +8,7 @@ use super::cache::{self, StoredPage};
 use super::robots;
 use crate::files::read_file::pdf;
 use crate::shared::picture::PictureFormat;
-use crate::shared::polite::{self, Deadline, header};
+use crate::shared::polite::{self, CallDeadline, header};
 
 const REDIRECTS: u8 = 5;
 /// A page for people is smaller, and its tree takes many times its size; the rest of a larger one is not downloaded.
@@ -22,14 +22,14 @@ const ACCEPT: &str = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.
 
 /// A response with its body.
 #[derive(Debug)]
-pub(super) struct Download {
+pub(super) struct PageDownload {
     pub(super) status: u16,
     pub(super) reason: String,
     pub(super) url: String,
     pub(super) redirected_from: Vec<String>,
     pub(super) content_type: String,
     pub(super) body: Vec<u8>,
-    pub(super) ending: BodyEnd,
+    pub(super) ending: DownloadEnd,
     /// Seconds since it was fetched, if it is from the cache.
     pub(super) age: Option<u64>,
     pub(super) retry_after: Option<Duration>,
@@ -37,7 +37,7 @@ pub(super) struct Download {
 
 /// How a body ended.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum BodyEnd {
+pub(super) enum DownloadEnd {
     Complete,
     /// At the limit.
     Stopped,
@@ -45,15 +45,15 @@ pub(super) enum BodyEnd {
     Broken(String),
 }
 
-impl BodyEnd {
+impl DownloadEnd {
     pub(super) fn is_complete(&self) -> bool {
         *self == Self::Complete
     }
 }
 
 /// Gets a page, as `robots.txt` allows it.
-pub(super) async fn get(url: &str, cx: &ToolContext) -> Result<Download, ToolError> {
-    let deadline = Deadline::of_a_call();
+pub(super) async fn get(url: &str, cx: &ToolContext) -> Result<PageDownload, ToolError> {
+    let deadline = CallDeadline::of_a_call();
     if cx.web().respect_robots {
         robots::check(url, &deadline, cx).await?;
     }
@@ -61,7 +61,7 @@ pub(super) async fn get(url: &str, cx: &ToolContext) -> Result<Download, ToolErr
 }
 
 /// Gets an address, whatever `robots.txt` says.
-pub(super) async fn get_any(url: &str, deadline: &Deadline, cx: &ToolContext) -> Result<Download, ToolError> {
+pub(super) async fn get_any(url: &str, deadline: &CallDeadline, cx: &ToolContext) -> Result<PageDownload, ToolError> {
     let mut stored = cache::find(url, cx).await;
     if let Some(page) = stored.take_if(|page| page.is_fresh(cx)) {
         return Ok(page.open(cx));
@@ -76,7 +76,7 @@ pub(super) async fn get_any(url: &str, deadline: &Deadline, cx: &ToolContext) ->
         return Ok(page.open(cx));
     }
     let (body, ending) = receive(&mut response, deadline).await?;
-    let download = Download {
+    let download = PageDownload {
         status: response.status,
         content_type: header(&response, "Content-Type").unwrap_or_default().to_owned(),
         retry_after: polite::wait_asked(&response, cx),
@@ -99,7 +99,7 @@ pub(super) fn most(head: &[u8]) -> usize {
 }
 
 /// Receives up to the limit. A part of a body is a result; an error before the first byte is an error.
-async fn receive(response: &mut HttpResponse, deadline: &Deadline) -> Result<(Vec<u8>, BodyEnd), ToolError> {
+async fn receive(response: &mut HttpResponse, deadline: &CallDeadline) -> Result<(Vec<u8>, DownloadEnd), ToolError> {
     let (mut body, mut most_bytes) = (Vec::new(), LARGEST_PAGE);
     loop {
         match deadline.limit(response.body.chunk()).await {
@@ -111,12 +111,12 @@ async fn receive(response: &mut HttpResponse, deadline: &Deadline) -> Result<(Ve
                 let space = most_bytes.saturating_sub(body.len());
                 body.extend_from_slice(&chunk[..chunk.len().min(space)]);
                 if chunk.len() > space {
-                    return Ok((body, BodyEnd::Stopped));
+                    return Ok((body, DownloadEnd::Stopped));
                 }
             }
-            Ok(None) => return Ok((body, BodyEnd::Complete)),
+            Ok(None) => return Ok((body, DownloadEnd::Complete)),
             Err(error) if error.kind() != ErrorKind::Cancelled && !body.is_empty() => {
-                return Ok((body, BodyEnd::Broken(error.message().trim_end_matches('.').to_owned())));
+                return Ok((body, DownloadEnd::Broken(error.message().trim_end_matches('.').to_owned())));
             }
             Err(error) => return Err(error),
         }

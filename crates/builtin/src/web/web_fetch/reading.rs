@@ -6,7 +6,7 @@ use haft_text::numbers;
 use serde_json::Value;
 
 use super::Mode;
-use super::download::{self, BodyEnd, Download};
+use super::download::{self, DownloadEnd, PageDownload};
 use crate::files::read_file::pdf;
 use crate::shared::media_type::MediaType;
 use crate::shared::picture::{self, PictureFormat};
@@ -72,7 +72,7 @@ impl Extractor {
 }
 
 /// Reads a page by its format, which its first bytes tell before its type does.
-pub(super) async fn read(download: Download, mode: Mode, cx: &ToolContext) -> Result<Reading, ToolError> {
+pub(super) async fn read(download: PageDownload, mode: Mode, cx: &ToolContext) -> Result<Reading, ToolError> {
     let media = MediaType::parse(&download.content_type);
     let notes = notes(&download);
     if let Some(format) = PictureFormat::of(&download.body) {
@@ -89,18 +89,18 @@ pub(super) async fn read(download: Download, mode: Mode, cx: &ToolContext) -> Re
     Ok(Reading::Text(page))
 }
 
-fn notes(download: &Download) -> Vec<String> {
+fn notes(download: &PageDownload) -> Vec<String> {
     match &download.ending {
-        BodyEnd::Complete => Vec::new(),
-        BodyEnd::Stopped => {
+        DownloadEnd::Complete => Vec::new(),
+        DownloadEnd::Stopped => {
             let size = numbers::size(download::most(&download.body) as u64);
             vec![format!("The page is larger than {size}; the rest was not downloaded. http_request with save_to stores all of it.")]
         }
-        BodyEnd::Broken(why) => vec![format!("The response broke off, so this is only its beginning: {why}.")],
+        DownloadEnd::Broken(why) => vec![format!("The response broke off, so this is only its beginning: {why}.")],
     }
 }
 
-fn text(download: &Download, media: &MediaType, mode: Mode) -> PageText {
+fn text(download: &PageDownload, media: &MediaType, mode: Mode) -> PageText {
     let charset = charset(&download.content_type);
     let (decoded, _) = haft_extract::decode(&download.body, charset.as_deref());
     let plain = |extractor, text: String| PageText { extractor, title: None, text, notes: Vec::new() };
@@ -172,13 +172,13 @@ fn charset(content_type: &str) -> Option<String> {
     named.next().map(|(_, label)| label.trim().trim_matches('"').to_owned())
 }
 
-async fn picture(download: Download, format: PictureFormat) -> Result<Reading, ToolError> {
+async fn picture(download: PageDownload, format: PictureFormat) -> Result<Reading, ToolError> {
     let (name, reader) = (download.url, InMemory(download.body));
     Ok(Reading::Other(picture::show(&name, format, &reader, Vec::new()).await?))
 }
 
 /// The document is stored as well: `read_file` can show its other pages.
-async fn document(download: Download, mut notes: Vec<String>, cx: &ToolContext) -> Result<Reading, ToolError> {
+async fn document(download: PageDownload, mut notes: Vec<String>, cx: &ToolContext) -> Result<Reading, ToolError> {
     let spill = store(&download.body, "pdf", cx).await?;
     notes.push(format!("The document is stored in {spill}: read its other pages with read_file, that path and pages."));
     let (name, reader) = (download.url, InMemory(download.body));
@@ -195,7 +195,7 @@ fn unread(error: ToolError, spill: &str) -> ToolError {
     error.with_message(message)
 }
 
-async fn binary(download: &Download, media: &MediaType, notes: Vec<String>, cx: &ToolContext) -> Result<Reading, ToolError> {
+async fn binary(download: &PageDownload, media: &MediaType, notes: Vec<String>, cx: &ToolContext) -> Result<Reading, ToolError> {
     let spill = store(&download.body, media.extension(), cx).await?;
     let named = if media.essence.is_empty() { "of no stated type" } else { &media.essence };
     let size = numbers::size(download.body.len() as u64);

@@ -5,14 +5,14 @@ use url::Url;
 
 use super::download;
 use crate::shared::brief;
-use crate::shared::polite::Deadline;
+use crate::shared::polite::CallDeadline;
 
 /// The name that rules call us by.
 const NAME: &str = "haft";
 const MOST_LINES: usize = 20_000;
 
 /// Refuses a page that the site does not want programs to fetch.
-pub(super) async fn check(url: &str, deadline: &Deadline, cx: &ToolContext) -> Result<(), ToolError> {
+pub(super) async fn check(url: &str, deadline: &CallDeadline, cx: &ToolContext) -> Result<(), ToolError> {
     let Ok(url) = Url::parse(url) else { return Ok(()) };
     let Ok(address) = url.join("/robots.txt") else { return Ok(()) };
     let host = url.host_str().unwrap_or_default();

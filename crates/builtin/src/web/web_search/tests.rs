@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use haft_contract::{DynTool, Erased, SearchProvider, WebSettings, ports::ApiKey};
+use haft_contract::{DynTool, Erased, SearchProvider, WebSettings, ports::SearchKey};
 use haft_testkit::{FakeHost, Reply, expect_error, expect_text, run_tool};
 
 use super::*;
@@ -15,8 +15,12 @@ const RESULTS: &str = r#"{"web": {"results": [
 fn host(provider: SearchProvider, url: &str) -> Arc<FakeHost> {
     let host = FakeHost::new();
     let mut settings = WebSettings::default();
-    settings.search =
-        Ok(SearchEndpoint { provider, url: url.into(), key: Some(ApiKey("k3y".into())), fields: haft_contract::SearchFields::default() });
+    settings.search = Ok(SearchEndpoint {
+        provider,
+        url: url.into(),
+        key: Some(SearchKey("k3y".into())),
+        fields: haft_contract::SearchFields::default(),
+    });
     host.web.set(settings).unwrap();
     host
 }

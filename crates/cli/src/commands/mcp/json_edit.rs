@@ -32,7 +32,7 @@ fn without(mut value: Value, section: &str, name: &str) -> Value {
 /// Reads JSON with comments and commas before closing brackets. An empty file is an empty object.
 fn read(text: &str) -> Result<Value, String> {
     let mut plain = String::with_capacity(text.len());
-    let mut scanner = Scanner { text, at: 0 };
+    let mut scanner = JsonScanner { text, at: 0 };
     while scanner.at < text.len() {
         let start = scanner.at;
         scanner.blank();
@@ -47,7 +47,7 @@ fn read(text: &str) -> Result<Value, String> {
             scanner.at += text[scanner.at..].chars().next().map_or(1, char::len_utf8);
         }
         let is_comma_before_end = ch == Some(b',') && {
-            let mut ahead = Scanner { text, at: scanner.at };
+            let mut ahead = JsonScanner { text, at: scanner.at };
             ahead.blank();
             matches!(ahead.peek(), Some(b'}' | b']'))
         };
@@ -63,7 +63,7 @@ fn read(text: &str) -> Result<Value, String> {
 }
 
 fn edit(text: &str, section: &str, name: &str, value: &Value) -> Result<String, String> {
-    let mut scanner = Scanner { text, at: 0 };
+    let mut scanner = JsonScanner { text, at: 0 };
     scanner.blank();
     if scanner.at == text.len() {
         let whole = serde_json::json!({ section: { name: value } });
@@ -73,7 +73,7 @@ fn edit(text: &str, section: &str, name: &str, value: &Value) -> Result<String, 
     let Some(found) = root.find(section) else {
         return Ok(root.insert(text, section, &serde_json::json!({ name: value })));
     };
-    let mut scanner = Scanner { text, at: found.value.start };
+    let mut scanner = JsonScanner { text, at: found.value.start };
     let inner = scanner.object(0).map_err(|_| format!("'{section}' in it is not an object"))?;
     Ok(match inner.find(name) {
         None => inner.insert(text, name, value),
@@ -124,7 +124,7 @@ impl ScannedObject {
         if !self.has_last_comma {
             return 0;
         }
-        let mut scanner = Scanner { text, at: last.value.end };
+        let mut scanner = JsonScanner { text, at: last.value.end };
         scanner.blank();
         scanner.at + 1 - last.value.end
     }
@@ -141,12 +141,12 @@ fn pretty(value: &Value, indent: &str) -> String {
 }
 
 /// Finds the parts of JSON with comments.
-struct Scanner<'a> {
+struct JsonScanner<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl Scanner<'_> {
+impl JsonScanner<'_> {
     fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_channels::{Announcement as ChannelAnswer, ChannelService};
+use haft_channels::{AnnouncementOutcome as ChannelAnswer, ChannelService};
 use haft_contract::ports::{Announce, AnnounceTarget, Announcement, Delivered, Host, HttpRequest, Notice, RedirectCheck};
 use haft_contract::{BoxFuture, Connect, ErrorKind, ToolError};
 use haft_cron::WebhookSender;

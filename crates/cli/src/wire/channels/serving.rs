@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
-use haft_channels::{ApprovalAnswers, ApprovalNotice, ConversationHost, HookRequest, Inbox};
+use haft_channels::{ApprovalAnswers, ChannelApproval, ConversationHost, HookRequest, Inbox};
 use haft_contract::BoxFuture;
 use haft_contract::ports::{ApprovalAnswer, ApprovalRequest};
 use haft_gateway::{ApprovalListener, HookDelivery, PageApprovals, ServedSessions};
@@ -98,7 +98,7 @@ impl ConversationHost for ServedHost {
 struct PageAnswers(PageApprovals);
 
 impl ApprovalAnswers for PageAnswers {
-    fn answer<'a>(&'a self, notice: &'a ApprovalNotice, is_allowed: bool, by: &'a str) -> BoxFuture<'a, Result<(), String>> {
+    fn answer<'a>(&'a self, notice: &'a ChannelApproval, is_allowed: bool, by: &'a str) -> BoxFuture<'a, Result<(), String>> {
         let answer = if is_allowed { ApprovalAnswer::Once } else { ApprovalAnswer::Deny { comment: None } };
         Box::pin(async move { self.0.answer_as(&notice.id, &notice.fingerprint, answer, by) })
     }
@@ -109,7 +109,7 @@ struct InboxListener(Arc<Inbox>);
 
 impl ApprovalListener for InboxListener {
     fn opened(&self, request: &ApprovalRequest) {
-        let notice = ApprovalNotice {
+        let notice = ChannelApproval {
             id: request.id.clone(),
             fingerprint: request.fingerprint.clone(),
             session: request.call.session.to_string(),

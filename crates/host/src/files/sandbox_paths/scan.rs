@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use haft_text::display;
 
 use super::super::folder_stamp::FolderStamp;
-use super::super::protected::{self, Rules};
+use super::super::protected::{self, ProtectedRules};
 use super::super::walk::denied::Denied;
 use super::SandboxPaths;
 
@@ -52,14 +52,14 @@ enum EntryRole {
 }
 
 pub(super) struct Scan<'a> {
-    rules: &'a Rules,
+    rules: &'a ProtectedRules,
     denied: Denied,
     root: &'a Path,
     is_writable: bool,
 }
 
 impl<'a> Scan<'a> {
-    pub(super) fn new(rules: &'a Arc<Rules>, root: &'a Path, is_writable: bool) -> Self {
+    pub(super) fn new(rules: &'a Arc<ProtectedRules>, root: &'a Path, is_writable: bool) -> Self {
         Self { rules, denied: Denied::new(Arc::clone(rules), root), root, is_writable }
     }
 

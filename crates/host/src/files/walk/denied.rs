@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use haft_pattern::NameGlob;
 
-use super::super::protected::{Rules, is_of_the_kernel};
+use super::super::protected::{ProtectedRules, is_of_the_kernel};
 
 /// The longest name that a file system has.
 const LONGEST_NAME: usize = 255;
@@ -19,7 +19,7 @@ const ASCII_CHARS: usize = 128;
 /// The caller has checked the folder before. So a pattern that covers the path ends with the name, and a glance at the
 /// name tells nearly always that none does; what is left is checked as any path is.
 pub(in crate::files) struct Denied {
-    rules: Arc<Rules>,
+    rules: Arc<ProtectedRules>,
     root: PathBuf,
     glances: Glances,
     /// Whether the kernel's folders lie beneath.
@@ -27,7 +27,7 @@ pub(in crate::files) struct Denied {
 }
 
 impl Denied {
-    pub(in crate::files) fn new(rules: Arc<Rules>, root: &Path) -> Self {
+    pub(in crate::files) fn new(rules: Arc<ProtectedRules>, root: &Path) -> Self {
         let mut glances = Glances::default();
         rules.last_names().for_each(|name| glances.add(name));
         Self { rules, root: root.to_owned(), glances, from_the_top: root == Path::new("/") }
@@ -127,7 +127,7 @@ mod tests {
 
     fn denied(patterns: &[&str]) -> Denied {
         let patterns: Vec<String> = patterns.iter().map(|pattern| (*pattern).to_owned()).collect();
-        Denied::new(Arc::new(Rules::new(&patterns, &[], true).unwrap()), Path::new("/ws"))
+        Denied::new(Arc::new(ProtectedRules::new(&patterns, &[], true).unwrap()), Path::new("/ws"))
     }
 
     fn covers(denied: &Denied, path: &str) -> bool {
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn from_the_top_the_kernels_folders_are_covered() {
-        let rules = Denied::new(Arc::new(Rules::new(&[], &[], true).unwrap()), Path::new("/"));
+        let rules = Denied::new(Arc::new(ProtectedRules::new(&[], &[], true).unwrap()), Path::new("/"));
         for (path, expected) in [("/proc", true), ("/sys", true), ("/dev", true), ("/home", false), ("/home/proc", false)] {
             assert_eq!(covers(&rules, path), expected, "{path}");
         }
@@ -181,7 +181,7 @@ mod tests {
             patterns in proptest::collection::vec("[aB.*?]{1,4}(/[aB.*?]{1,3})?", 0..4),
             names in proptest::collection::vec(proptest::collection::vec(prop_oneof![Just(b'a'), Just(b'b'), Just(b'B'), Just(b'.'), Just(b'~'), Just(b' '), Just(0xff)], 1..5), 1..4),
         ) {
-            let Ok(rules) = Rules::new(&patterns, &[], true) else { return Ok(()) };
+            let Ok(rules) = ProtectedRules::new(&patterns, &[], true) else { return Ok(()) };
             let rules = Denied::new(Arc::new(rules), Path::new("/ws"));
             let mut path = PathBuf::from("/ws");
             for name in names.into_iter().map(OsString::from_vec).filter(|name| name != "." && name != "..") {

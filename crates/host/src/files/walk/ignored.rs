@@ -40,8 +40,8 @@ pub(super) enum IgnoreVerdict {
 
 /// The rules that hold in a folder. Folders without rules share those of the one above.
 #[derive(Debug)]
-pub(super) struct Level {
-    above: Option<Arc<Level>>,
+pub(super) struct IgnoreLevel {
+    above: Option<Arc<IgnoreLevel>>,
     /// How many bytes of a whole path lead here.
     lead: usize,
     kinds: [Gitignore; KINDS],
@@ -54,7 +54,7 @@ pub(super) struct Level {
     is_above_root: bool,
 }
 
-impl Level {
+impl IgnoreLevel {
     /// The rules of the folders above one. Above `root` only a repository's count.
     pub(super) fn above(folder: &Path, root: &Path) -> Arc<Self> {
         let mut builder = GitignoreBuilder::new("");

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::directory::OpenDirectory;
-use super::ignored::Level;
+use super::ignored::IgnoreLevel;
 use super::listing::NameBatch;
 use super::worker::Counts;
 
@@ -18,28 +18,28 @@ static HELPERS: AtomicUsize = AtomicUsize::new(0);
 /// A piece of work.
 pub(super) enum WalkTask {
     /// Look into a folder. Only its path is held: handles are few.
-    Folder { path: PathBuf, level: Option<Arc<Level>>, depth: usize },
+    Folder { path: PathBuf, level: Option<Arc<IgnoreLevel>>, depth: usize },
     /// Visit files that another thread has found.
     Files(Arc<OpenDirectory>, NameBatch),
 }
 
 /// The work of one walk: what came last is done first, so that few folders wait at any time.
-pub(super) struct Queue {
-    state: Mutex<QueueState>,
+pub(super) struct WalkQueue {
+    state: Mutex<WalkQueueState>,
     changed: Condvar,
     /// How many threads wait for work.
     idle: AtomicUsize,
 }
 
-struct QueueState {
+struct WalkQueueState {
     jobs: Vec<WalkTask>,
     working: usize,
     over: bool,
 }
 
-impl Queue {
+impl WalkQueue {
     pub(super) fn new(first: WalkTask) -> Self {
-        let state = QueueState { jobs: vec![first], working: 0, over: false };
+        let state = WalkQueueState { jobs: vec![first], working: 0, over: false };
         Self { state: Mutex::new(state), changed: Condvar::new(), idle: AtomicUsize::new(0) }
     }
 
@@ -104,12 +104,12 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    fn state(&self) -> MutexGuard<'_, QueueState> {
+    fn state(&self) -> MutexGuard<'_, WalkQueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-struct EndOnPanic<'q>(&'q Queue);
+struct EndOnPanic<'q>(&'q WalkQueue);
 
 impl Drop for EndOnPanic<'_> {
     fn drop(&mut self) {

@@ -9,9 +9,9 @@ use rustix::fs::FileType;
 
 use super::TreeWalk;
 use super::directory::OpenDirectory;
-use super::ignored::{IgnoreVerdict, Level};
+use super::ignored::{IgnoreLevel, IgnoreVerdict};
 use super::listing::{Listing, NameBatch};
-use super::queue::{Queue, WalkTask};
+use super::queue::{WalkQueue, WalkTask};
 
 /// What a thread has seen.
 #[derive(Debug, Clone, Copy, Default)]
@@ -26,9 +26,9 @@ impl Counts {
     }
 }
 
-pub(super) struct Worker<'w> {
+pub(super) struct WalkWorker<'w> {
     tree: &'w TreeWalk,
-    queue: &'w Queue,
+    queue: &'w WalkQueue,
     listing: Listing,
     /// The whole path of what is looked at: written over and over, never made anew.
     path: Vec<u8>,
@@ -37,8 +37,8 @@ pub(super) struct Worker<'w> {
     counts: Counts,
 }
 
-impl<'w> Worker<'w> {
-    pub(super) fn new(tree: &'w TreeWalk, queue: &'w Queue) -> Self {
+impl<'w> WalkWorker<'w> {
+    pub(super) fn new(tree: &'w TreeWalk, queue: &'w WalkQueue) -> Self {
         Self { tree, queue, listing: Listing::new(), path: Vec::new(), folder: 0, counts: Counts::default() }
     }
 
@@ -59,7 +59,7 @@ impl<'w> Worker<'w> {
         self.counts
     }
 
-    fn look_into(&mut self, path: &Path, level: Option<Arc<Level>>, depth: usize) {
+    fn look_into(&mut self, path: &Path, level: Option<Arc<IgnoreLevel>>, depth: usize) {
         let directory = match OpenDirectory::open(&self.tree.root, path) {
             Ok(directory) => Arc::new(directory),
             Err(errno) => return self.tree.trouble(path, errno),
@@ -67,7 +67,7 @@ impl<'w> Worker<'w> {
         self.enter(&directory);
         let mut names = NameBatch::default();
         let mut more = self.list(&directory, &mut names);
-        let level = level.map(|level| Level::beneath(level, &directory, (!more).then_some(&names)));
+        let level = level.map(|level| IgnoreLevel::beneath(level, &directory, (!more).then_some(&names)));
         loop {
             self.sift(&directory, &mut names, level.as_ref(), depth + 1);
             self.visit_all(&directory, std::mem::take(&mut names));
@@ -86,7 +86,7 @@ impl<'w> Worker<'w> {
     }
 
     /// Keeps the files that are to be visited, and queues the folders that are to be looked into.
-    fn sift(&mut self, directory: &Arc<OpenDirectory>, names: &mut NameBatch, level: Option<&Arc<Level>>, depth: usize) {
+    fn sift(&mut self, directory: &Arc<OpenDirectory>, names: &mut NameBatch, level: Option<&Arc<IgnoreLevel>>, depth: usize) {
         let mut folders = Vec::new();
         names.retain(|name, kind| match settled(directory, name, kind) {
             FileType::RegularFile => self.admits(level, name, false),
@@ -112,7 +112,7 @@ impl<'w> Worker<'w> {
     }
 
     /// Whether something in the folder is to be seen.
-    fn admits(&mut self, level: Option<&Arc<Level>>, name: &OsStr, is_directory: bool) -> bool {
+    fn admits(&mut self, level: Option<&Arc<IgnoreLevel>>, name: &OsStr, is_directory: bool) -> bool {
         // Never searched beside the files that it keeps versions of; a search that begins in it does not meet the name.
         if name == ".git" {
             return false;

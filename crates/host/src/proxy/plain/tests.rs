@@ -4,7 +4,7 @@ use super::*;
 
 /// What reaches the server of `good.example:8080`, and why the rest does not.
 async fn passed(stream: &str, switched: Option<bool>) -> (String, Option<String>) {
-    let target = Target::of_authority("good.example:8080").unwrap();
+    let target = ProxyTarget::of_authority("good.example:8080").unwrap();
     let (answer, answered) = oneshot::channel();
     if let Some(switched) = switched {
         answer.send(switched).unwrap();

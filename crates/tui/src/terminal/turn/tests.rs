@@ -321,7 +321,7 @@ fn wait_line_does_not_touch_a_question() {
     let turn = TestTurn::on_terminal(LIVE);
     let screen = Arc::clone(&turn.turn.view.screen);
     turn.starts("1", "exec", &json!({"command": "make"}));
-    let question = crate::terminal::screen::OpenQuestion::begin(Arc::clone(&screen));
+    let question = crate::terminal::screen::ScreenQuestion::begin(Arc::clone(&screen));
     screen.prompt("Yes? ");
     turn.at(1);
     turn.at(3);
