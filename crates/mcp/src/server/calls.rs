@@ -61,7 +61,7 @@ impl ClientSession {
             CallRun { client: Arc::clone(self), agent, shape, peer: context.peer.clone(), token: context.meta.get_progress_token(), log };
         if !(stateless && asks) {
             let questions = if asks { Questions::Elicit(context.peer.clone()) } else { Questions::Nobody };
-            return run.answer(&request, questions, &context.ct, stateless).await.map(CallToolResponse::from);
+            return run.answer(request, questions, &context.ct, stateless).await.map(CallToolResponse::from);
         }
         let call = run.detach(&request, slot);
         Box::pin(self.waiting.advance(&request, call, &context.ct)).await
@@ -81,7 +81,7 @@ struct CallRun {
 impl CallRun {
     async fn answer(
         self,
-        request: &CallToolRequestParams,
+        request: CallToolRequestParams,
         questions: Questions,
         cancel: &CancellationToken,
         stateless: bool,
@@ -100,8 +100,8 @@ impl CallRun {
     }
 
     /// Runs the call; its messages reach the client before its result.
-    async fn run(&self, request: &CallToolRequestParams, questions: Questions, cancel: &CancellationToken) -> ToolResult {
-        let arguments = Arguments::Json(Value::Object(request.arguments.clone().unwrap_or_default()));
+    async fn run(&self, request: CallToolRequestParams, questions: Questions, cancel: &CancellationToken) -> ToolResult {
+        let arguments = Arguments::Json(Value::Object(request.arguments.unwrap_or_default()));
         let call = ToolCall::new(call_id(), request.name.as_ref(), arguments);
         let (route, messages) = self.client.routes.add(&call.id, questions);
         let mut forwarding = pin!(self.forward(messages, &request.name).fuse());
@@ -134,7 +134,7 @@ impl CallRun {
         let (request, token) = (request.clone(), cancel.clone());
         let given = request.input_responses.clone().unwrap_or_default();
         tokio::spawn(async move {
-            let answer = Box::pin(self.answer(&request, Questions::InputRequired(sender, given), &token, true)).await;
+            let answer = Box::pin(self.answer(request, Questions::InputRequired(sender, given), &token, true)).await;
             let failed = |error: ErrorData| CallToolResult::error(vec![rmcp::model::ContentBlock::text(error.message)]);
             done.send(answer.unwrap_or_else(failed)).ok();
             drop(slot);
