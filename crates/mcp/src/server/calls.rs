@@ -54,8 +54,9 @@ impl ClientSession {
         }
         let slot = Arc::clone(&self.slots).try_acquire_owned();
         let slot = slot.map_err(|_| ErrorData::internal_error("Too many calls run at once: wait for some of them first.", None))?;
-        let agent = self.agent(&context).await?;
-        let asks = can_ask(context.client_capabilities().as_ref());
+        let capabilities = context.client_capabilities();
+        let agent = self.agent_of(&context, capabilities.as_ref()).await?;
+        let asks = can_ask(capabilities.as_ref());
         let log = if stateless { Arc::new(ClientLog::of_request(context.meta.log_level())) } else { Arc::clone(&self.log) };
         let run =
             CallRun { client: Arc::clone(self), agent, shape, peer: context.peer.clone(), token: context.meta.get_progress_token(), log };
@@ -151,9 +152,10 @@ impl CallRun {
     }
 }
 
-/// The path of the spill that a shortened text names at its end.
+/// The path of the spill that a shortened text names last. Looks at quotes alone: nearly every text names none.
 fn spill_path(text: &str) -> Option<PathBuf> {
-    let (_, rest) = text.rsplit_once(WHOLE_IN)?;
+    let mut quotes = text.rmatch_indices('\'').map(|(at, _)| text.split_at(at + 1));
+    let (_, rest) = quotes.find(|(before, _)| before.ends_with(WHOLE_IN))?;
     rest.split_once('\'').map(|(path, _)| PathBuf::from(path))
 }
 
@@ -188,7 +190,10 @@ mod tests {
     fn spill_is_found_at_the_end_of_a_shortened_text() {
         let text = format!("x {WHOLE_IN}/fake' y\n\n(Output truncated. {WHOLE_IN}/data/spills/1.txt': read_file continues.)");
         assert_eq!(spill_path(&text), Some(PathBuf::from("/data/spills/1.txt")));
+        let middle = format!("head\n[{WHOLE_IN}/data/spills/2.txt': read_file continues.]\nit's the tail");
+        assert_eq!(spill_path(&middle), Some(PathBuf::from("/data/spills/2.txt")));
         assert_eq!(spill_path("nothing"), None);
+        assert_eq!(spill_path("'quoted' x"), None);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! One client on standard input and output: one JSON message a line.
 
+mod line;
 mod message;
 mod pending;
 
@@ -17,6 +18,7 @@ use tokio::sync::{Mutex, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use self::line::line_of;
 use self::message::{MessageFault, parse};
 use self::pending::{PendingRequests, RequestRefusal};
 use super::backend::ToolBackend;
@@ -25,8 +27,6 @@ use crate::lines::{BoundedLines, LineRead};
 
 /// The longest message: the largest arguments of a call, and what is around them.
 const LONGEST_LINE: usize = 32 << 20;
-/// The memory that a message of ours begins with.
-const USUAL_LINE: usize = 1024;
 /// After this many messages that are none, the connection ends.
 const MOST_FAULTS: usize = 100;
 /// Refusals that wait for the client to read.
@@ -94,14 +94,6 @@ struct MessageWriter<W> {
     closing: CancellationToken,
 }
 
-/// A message as it is written.
-fn line_of(message: &ServerJsonRpcMessage) -> io::Result<Vec<u8>> {
-    let mut text = Vec::with_capacity(USUAL_LINE);
-    serde_json::to_writer(&mut text, message)?;
-    text.push(b'\n');
-    Ok(text)
-}
-
 impl<W: AsyncWrite + Unpin> MessageWriter<W> {
     async fn write(&self, line: &[u8]) -> io::Result<()> {
         let mut writer = self.writer.lock().await;
@@ -134,7 +126,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> StdioTranspor
         let permit = Arc::clone(&self.refusals).try_acquire_owned().ok()?;
         let output = Arc::clone(&self.output);
         tokio::spawn(async move {
-            if let Ok(line) = line_of(&ServerJsonRpcMessage::error(error, id)) {
+            if let Ok(line) = line_of(&mut ServerJsonRpcMessage::error(error, id)) {
                 output.write(&line).await.ok();
             }
             drop(permit);
@@ -194,14 +186,14 @@ where
 {
     type Error = io::Error;
 
-    fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
+    fn send(&mut self, mut message: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
         match &message {
             JsonRpcMessage::Response(response) => self.pending.end(&response.id),
             JsonRpcMessage::Error(error) => error.id.iter().for_each(|id| self.pending.end(id)),
             _ => {}
         }
         // A future without the message is small: the service keeps the memory of each until it has looked at its end.
-        let (output, line) = (Arc::clone(&self.output), line_of(&message));
+        let (output, line) = (Arc::clone(&self.output), line_of(&mut message));
         async move { output.write(&line?).await }
     }
 
