@@ -7,6 +7,10 @@ use std::io;
 
 use rmcp::model::{ContentBlock, JsonRpcMessage, ServerJsonRpcMessage, ServerResult};
 
+/// Bytes that are looked at together.
+const WORD: usize = 8;
+/// Bytes that are added to a line together.
+const PIECE: usize = 512;
 /// The memory that a message of ours begins with.
 const USUAL_LINE: usize = 1024;
 /// Shorter texts are not worth the detour.
@@ -57,44 +61,63 @@ fn first_text(message: &mut ServerJsonRpcMessage) -> Option<&mut String> {
     }
 }
 
-/// Adds what stands between the quotes of a JSON string.
+/// Adds what stands between the quotes of a JSON string. Words are copied whole, also what is behind a byte to be escaped: that is
+/// overwritten.
 fn push_escaped(line: &mut Vec<u8>, text: &str) {
-    let bytes = text.as_bytes();
-    let mut written = 0;
-    let mut at = 0;
-    while at < bytes.len() {
-        let (special, step) = match bytes[at..].first_chunk() {
-            Some(word) => first_special(*word).map_or((None, 8), |offset| (Some(offset), offset)),
-            None => (is_special(bytes[at]).then_some(0), usize::from(!is_special(bytes[at]))),
-        };
-        at += step;
-        if special.is_some() {
-            line.extend_from_slice(&bytes[written..at]);
-            push_escape(line, bytes[at]);
-            at += 1;
-            written = at;
+    let mut piece = [0; PIECE];
+    let (mut rest, mut filled) = (text.as_bytes(), 0);
+    while !rest.is_empty() {
+        // Room for a word and an escape.
+        if filled > PIECE - 2 * WORD {
+            line.extend_from_slice(&piece[..filled]);
+            filled = 0;
+        }
+        let word = word_of(rest);
+        put(&mut piece, filled, word);
+        let plain = first_special(word).min(rest.len());
+        filled += plain;
+        rest = &rest[plain..];
+        if plain < WORD
+            && let [byte, behind @ ..] = rest
+        {
+            let (escape, length) = escape_of(*byte);
+            put(&mut piece, filled, escape);
+            filled += length;
+            rest = behind;
         }
     }
-    line.extend_from_slice(&bytes[written..]);
+    line.extend_from_slice(&piece[..filled]);
 }
 
-fn is_special(byte: u8) -> bool {
-    byte < 0x20 || byte == b'"' || byte == b'\\'
+/// The next eight bytes; what is behind the end needs no escape.
+fn word_of(rest: &[u8]) -> [u8; WORD] {
+    rest.first_chunk().copied().unwrap_or_else(|| {
+        let mut word = [b' '; WORD];
+        word[..rest.len()].copy_from_slice(rest);
+        word
+    })
 }
 
-/// The first of eight bytes that must be escaped. Each mask has the highest bit of a byte set that is meant; a borrow sets others only
-/// behind the first.
-fn first_special(word: [u8; 8]) -> Option<usize> {
+fn put(piece: &mut [u8; PIECE], at: usize, word: [u8; WORD]) {
+    if let Some(place) = piece.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
+        *place = word;
+    }
+}
+
+/// Where the first of eight bytes is that must be escaped, or eight. Each mask has the highest bit of a byte set that is meant; a borrow
+/// sets others only behind the first.
+fn first_special(word: [u8; WORD]) -> usize {
     const ONES: u64 = u64::MAX / 0xff;
     const HIGH: u64 = ONES << 7;
     let word = u64::from_le_bytes(word);
     let below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word;
     let equal = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
     let found = (below(word, 0x20) | equal(b'"') | equal(b'\\')) & HIGH;
-    (found != 0).then(|| found.trailing_zeros() as usize / 8)
+    found.trailing_zeros() as usize / 8
 }
 
-fn push_escape(line: &mut Vec<u8>, byte: u8) {
+/// How a byte is escaped, and how long that is.
+fn escape_of(byte: u8) -> ([u8; WORD], usize) {
     let short = match byte {
         b'\n' => b'n',
         b'"' | b'\\' => byte,
@@ -104,11 +127,10 @@ fn push_escape(line: &mut Vec<u8>, byte: u8) {
         0x0c => b'f',
         _ => {
             let digit = |nibble: u8| if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 };
-            line.extend_from_slice(&[b'\\', b'u', b'0', b'0', digit(byte >> 4), digit(byte & 0xf)]);
-            return;
+            return ([b'\\', b'u', b'0', b'0', digit(byte >> 4), digit(byte & 0xf), 0, 0], 6);
         }
     };
-    line.extend_from_slice(&[b'\\', short]);
+    ([b'\\', short, 0, 0, 0, 0, 0, 0], 2)
 }
 
 #[cfg(test)]
@@ -127,7 +149,7 @@ mod tests {
     #[test]
     fn line_is_what_the_sdk_writes() {
         let every: String = (0..0x300).filter_map(char::from_u32).collect();
-        let long = ["0123456789abcde\n".repeat(30), every.repeat(3), "\"".repeat(300), "é€𝄞\u{7f}\u{80}\\".repeat(60)];
+        let long = ["0123456789abcde\n".repeat(30), every.repeat(3), "\"".repeat(300), "é€𝄞\u{7f}\u{80}\\".repeat(60), "\u{1}".repeat(999)];
         for id in ["1", "\"text\":\"\"", "a\nb"] {
             for text in &long {
                 for texts in [&[text.as_str()][..], &[text, "short"], &["short", text], &[text, ""], &[text, "\"text\":\"\""]] {
@@ -148,7 +170,8 @@ mod tests {
             for place in 0..8 {
                 let mut word = *b"abc\x80\xffxyz";
                 word[place] = byte;
-                assert_eq!(first_special(word), is_special(byte).then_some(place), "{byte} at {place}");
+                let is_special = byte < 0x20 || byte == b'"' || byte == b'\\';
+                assert_eq!(first_special(word), if is_special { place } else { WORD }, "{byte} at {place}");
             }
         }
     }
