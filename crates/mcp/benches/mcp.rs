@@ -91,6 +91,8 @@ impl World {
         let mut command = server(program);
         command.arg("mcp").args(words).current_dir(&self.folder);
         command.env("HAFT_HOME", self.folder.join("state")).env("XDG_CONFIG_HOME", self.folder.join("config"));
+        // Of this program: a server would look for what the user meant by them.
+        command.env_remove("HAFT_BINARY").env_remove(PINNED);
         command
     }
 

@@ -17,6 +17,7 @@ use self::notebook::NotebookFault;
 use self::pdf::PageRange;
 use self::repeated::RepeatCheck;
 use crate::shared::brief;
+use crate::shared::pager::TextWindow;
 use crate::shared::picture::{self, PictureFormat};
 use crate::shared::text_file::CHUNK;
 
@@ -149,7 +150,13 @@ impl Params {
     /// A key for the part of a file that a call shows: equal keys show the same.
     fn part(&self) -> String {
         let Self { encoding, limit, line_numbers, pages, .. } = self;
-        format!("{:?} {limit:?} {encoding:?} {line_numbers} {pages:?} {}", page::window(self), self.wants_text())
+        let TextWindow { line, column, lines, bytes } = page::window(self);
+        let (limit, text) = (limit.map_or(0, NonZeroUsize::get), self.wants_text());
+        let mut part = format!("{line} {column} {lines} {bytes} {limit} {line_numbers} {text}");
+        if encoding.is_some() || pages.is_some() {
+            part += &format!(" {encoding:?} {pages:?}");
+        }
+        part
     }
 }
 

@@ -113,20 +113,26 @@ impl TextPager {
         }
         let fitting = first_bytes(text, self.window.bytes - self.text.len());
         let lines = self.window.lines - self.newlines;
-        let end = fitting.match_indices('\n').nth(lines - 1).map_or(fitting.len(), |(at, _)| at + 1);
-        self.newlines += newlines(&fitting.as_bytes()[..end]);
+        let mut end = fitting.len();
+        for (place, at) in memchr::memchr_iter(b'\n', fitting.as_bytes()).take(lines).enumerate() {
+            self.newlines += 1;
+            if place + 1 == lines {
+                end = at + 1;
+            }
+        }
         self.text.push_str(&fitting[..end]);
         self.rest = end < text.len();
     }
 
     /// The page; `more` says whether the source continues after it.
     pub(crate) fn finish(self, more: bool) -> TextPage {
-        let Self { window, line, begun, mut text, .. } = self;
+        let Self { window, line, begun, mut text, newlines, .. } = self;
+        // No line feed is behind the last one.
         if more && let Some(end) = text.rfind('\n') {
             text.truncate(end + 1);
         }
         let ended = text.ends_with('\n');
-        let after = window.line + newlines(text.as_bytes());
+        let after = window.line + newlines;
         let last_line = if ended { after - 1 } else { after };
         let sliced = || TextPosition { line: window.line, column: window.column + text.chars().count() };
         let next = more.then(|| if ended { TextPosition { line: after, column: 1 } } else { sliced() });
@@ -136,9 +142,8 @@ impl TextPager {
 }
 
 /// How many line feeds there are.
-#[expect(clippy::naive_bytecount, reason = "the compiler makes vector instructions of it; no crate is needed")]
 pub(crate) fn newlines(bytes: &[u8]) -> usize {
-    bytes.iter().filter(|byte| **byte == b'\n').count()
+    memchr::memchr_iter(b'\n', bytes).count()
 }
 
 #[cfg(test)]

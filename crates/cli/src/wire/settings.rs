@@ -76,22 +76,21 @@ pub(super) fn load(common: &Common, registry: &Registry, output: &Output) -> Res
     } else {
         loaded.warnings().filter(|problem| problem.source.layer == ConfigLayer::Environment).for_each(print_problem);
     }
-    of(common, workspace, &loaded)
+    of(common, workspace, loaded)
 }
 
 /// The settings of a configuration without errors.
-pub(super) fn of(common: &Common, workspace: PathBuf, loaded: &Loaded) -> Result<Settings, Failure> {
+pub(super) fn of(common: &Common, workspace: PathBuf, loaded: Loaded) -> Result<Settings, Failure> {
     let agent = common.agent.clone().unwrap_or_else(|| super::MAIN.into());
-    let (config, provenance, hook_files) = (Arc::new(loaded.config.clone()), loaded.provenance.clone(), loaded.hook_files.clone());
     Ok(Settings {
-        config,
-        provenance,
+        config: Arc::new(loaded.config),
+        provenance: loaded.provenance,
         data_folder: data_folder()?,
         workspace,
         agent,
         dialect: common.dialect,
-        hook_files,
-        withheld_hooks: loaded.withheld_hooks.clone(),
+        hook_files: loaded.hook_files,
+        withheld_hooks: loaded.withheld_hooks,
         named_file: config_file(common),
         common: common.clone(),
     })

@@ -54,14 +54,15 @@ impl ClientSession {
         }
         let slot = Arc::clone(&self.slots).try_acquire_owned();
         let slot = slot.map_err(|_| ErrorData::internal_error("Too many calls run at once: wait for some of them first.", None))?;
-        let agent = self.agent(&context).await?;
-        let asks = can_ask(context.client_capabilities().as_ref());
+        let capabilities = context.client_capabilities();
+        let agent = self.agent_of(&context, capabilities.as_ref()).await?;
+        let asks = can_ask(capabilities.as_ref());
         let log = if stateless { Arc::new(ClientLog::of_request(context.meta.log_level())) } else { Arc::clone(&self.log) };
         let run =
             CallRun { client: Arc::clone(self), agent, shape, peer: context.peer.clone(), token: context.meta.get_progress_token(), log };
         if !(stateless && asks) {
             let questions = if asks { Questions::Elicit(context.peer.clone()) } else { Questions::Nobody };
-            return run.answer(&request, questions, &context.ct, stateless).await.map(CallToolResponse::from);
+            return run.answer(request, questions, &context.ct, stateless).await.map(CallToolResponse::from);
         }
         let call = run.detach(&request, slot);
         Box::pin(self.waiting.advance(&request, call, &context.ct)).await
@@ -81,7 +82,7 @@ struct CallRun {
 impl CallRun {
     async fn answer(
         self,
-        request: &CallToolRequestParams,
+        request: CallToolRequestParams,
         questions: Questions,
         cancel: &CancellationToken,
         stateless: bool,
@@ -100,8 +101,8 @@ impl CallRun {
     }
 
     /// Runs the call; its messages reach the client before its result.
-    async fn run(&self, request: &CallToolRequestParams, questions: Questions, cancel: &CancellationToken) -> ToolResult {
-        let arguments = Arguments::Json(Value::Object(request.arguments.clone().unwrap_or_default()));
+    async fn run(&self, request: CallToolRequestParams, questions: Questions, cancel: &CancellationToken) -> ToolResult {
+        let arguments = Arguments::Json(Value::Object(request.arguments.unwrap_or_default()));
         let call = ToolCall::new(call_id(), request.name.as_ref(), arguments);
         let (route, messages) = self.client.routes.add(&call.id, questions);
         let mut forwarding = pin!(self.forward(messages, &request.name).fuse());
@@ -134,7 +135,7 @@ impl CallRun {
         let (request, token) = (request.clone(), cancel.clone());
         let given = request.input_responses.clone().unwrap_or_default();
         tokio::spawn(async move {
-            let answer = Box::pin(self.answer(&request, Questions::InputRequired(sender, given), &token, true)).await;
+            let answer = Box::pin(self.answer(request, Questions::InputRequired(sender, given), &token, true)).await;
             let failed = |error: ErrorData| CallToolResult::error(vec![rmcp::model::ContentBlock::text(error.message)]);
             done.send(answer.unwrap_or_else(failed)).ok();
             drop(slot);
@@ -151,9 +152,10 @@ impl CallRun {
     }
 }
 
-/// The path of the spill that a shortened text names at its end.
+/// The path of the spill that a shortened text names last. Looks at quotes alone: nearly every text names none.
 fn spill_path(text: &str) -> Option<PathBuf> {
-    let (_, rest) = text.rsplit_once(WHOLE_IN)?;
+    let mut quotes = text.rmatch_indices('\'').map(|(at, _)| text.split_at(at + 1));
+    let (_, rest) = quotes.find(|(before, _)| before.ends_with(WHOLE_IN))?;
     rest.split_once('\'').map(|(path, _)| PathBuf::from(path))
 }
 
@@ -188,7 +190,10 @@ mod tests {
     fn spill_is_found_at_the_end_of_a_shortened_text() {
         let text = format!("x {WHOLE_IN}/fake' y\n\n(Output truncated. {WHOLE_IN}/data/spills/1.txt': read_file continues.)");
         assert_eq!(spill_path(&text), Some(PathBuf::from("/data/spills/1.txt")));
+        let middle = format!("head\n[{WHOLE_IN}/data/spills/2.txt': read_file continues.]\nit's the tail");
+        assert_eq!(spill_path(&middle), Some(PathBuf::from("/data/spills/2.txt")));
         assert_eq!(spill_path("nothing"), None);
+        assert_eq!(spill_path("'quoted' x"), None);
     }
 
     #[test]

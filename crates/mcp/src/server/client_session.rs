@@ -79,15 +79,23 @@ impl ClientSession {
 
     /// The agent for a request, built by the first one that needs it.
     pub(super) async fn agent(&self, context: &RequestContext<RoleServer>) -> Result<Arc<ClientAgent>, ErrorData> {
-        let capabilities = context.client_capabilities();
+        self.agent_of(context, context.client_capabilities().as_ref()).await
+    }
+
+    /// The same, for a client that can do this.
+    pub(super) async fn agent_of(
+        &self,
+        context: &RequestContext<RoleServer>,
+        capabilities: Option<&ClientCapabilities>,
+    ) -> Result<Arc<ClientAgent>, ErrorData> {
         let cells = Arc::clone(&self.agents.lock().unwrap_or_else(PoisonError::into_inner));
-        let asks = can_ask(capabilities.as_ref());
+        let asks = can_ask(capabilities);
         let cell = if asks { &cells.asking } else { &cells.silent };
         if let Some(agent) = cell.get() {
             return Ok(Arc::clone(agent));
         }
         // Boxed: this is done once, and what it needs would be moved with every request.
-        Box::pin(cell.get_or_try_init(|| self.open(context, capabilities.as_ref(), asks))).await.cloned()
+        Box::pin(cell.get_or_try_init(|| self.open(context, capabilities, asks))).await.cloned()
     }
 
     async fn open(

@@ -1,23 +1,25 @@
 //! One client on standard input and output: one JSON message a line.
 
+mod line;
+mod message;
 mod pending;
 
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_contract::json::parse_strict;
 use haft_text::display;
-use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ErrorCode, ErrorData, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ErrorData, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
 use rmcp::service::ServerInitializeError;
 use rmcp::transport::Transport;
 use rmcp::{RoleServer, ServiceExt};
-use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{Mutex, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use self::line::line_of;
+use self::message::{MessageFault, parse};
 use self::pending::{PendingRequests, RequestRefusal};
 use super::backend::ToolBackend;
 use super::handler::ToolServer;
@@ -25,8 +27,6 @@ use crate::lines::{BoundedLines, LineRead};
 
 /// The longest message: the largest arguments of a call, and what is around them.
 const LONGEST_LINE: usize = 32 << 20;
-/// The memory that a message of ours begins with.
-const USUAL_LINE: usize = 1024;
 /// After this many messages that are none, the connection ends.
 const MOST_FAULTS: usize = 100;
 /// Refusals that wait for the client to read.
@@ -94,14 +94,6 @@ struct MessageWriter<W> {
     closing: CancellationToken,
 }
 
-/// A message as it is written.
-fn line_of(message: &ServerJsonRpcMessage) -> io::Result<Vec<u8>> {
-    let mut text = Vec::with_capacity(USUAL_LINE);
-    serde_json::to_writer(&mut text, message)?;
-    text.push(b'\n');
-    Ok(text)
-}
-
 impl<W: AsyncWrite + Unpin> MessageWriter<W> {
     async fn write(&self, line: &[u8]) -> io::Result<()> {
         let mut writer = self.writer.lock().await;
@@ -134,7 +126,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> StdioTranspor
         let permit = Arc::clone(&self.refusals).try_acquire_owned().ok()?;
         let output = Arc::clone(&self.output);
         tokio::spawn(async move {
-            if let Ok(line) = line_of(&ServerJsonRpcMessage::error(error, id)) {
+            if let Ok(line) = line_of(&mut ServerJsonRpcMessage::error(error, id)) {
                 output.write(&line).await.ok();
             }
             drop(permit);
@@ -194,14 +186,14 @@ where
 {
     type Error = io::Error;
 
-    fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
+    fn send(&mut self, mut message: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
         match &message {
             JsonRpcMessage::Response(response) => self.pending.end(&response.id),
             JsonRpcMessage::Error(error) => error.id.iter().for_each(|id| self.pending.end(id)),
             _ => {}
         }
         // A future without the message is small: the service keeps the memory of each until it has looked at its end.
-        let (output, line) = (Arc::clone(&self.output), line_of(&message));
+        let (output, line) = (Arc::clone(&self.output), line_of(&mut message));
         async move { output.write(&line?).await }
     }
 
@@ -244,65 +236,4 @@ enum AcceptedMessage {
     Refused,
     /// The client reads no refusals any more.
     Overrun,
-}
-
-/// A line that is no message.
-struct MessageFault {
-    id: Option<RequestId>,
-    error: ErrorData,
-}
-
-/// Parses a message; `None` for a notification that is not known.
-fn parse(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Box<MessageFault>> {
-    let fault = |id, code, text: String| Box::new(MessageFault { id, error: ErrorData::new(code, text, None) });
-    let text = std::str::from_utf8(line).map_err(|_| fault(None, ErrorCode::PARSE_ERROR, "The message is not UTF-8.".to_owned()))?;
-    let value = match parse_strict(text) {
-        Ok(value) => value,
-        Err(error) => {
-            let id = serde_json::from_str(text).ok().and_then(|value: Value| id_of(&value));
-            return Err(fault(id, ErrorCode::PARSE_ERROR, format!("The message is not JSON: {error}.")));
-        }
-    };
-    if value.is_array() {
-        return Err(fault(None, ErrorCode::INVALID_REQUEST, "Batches are not supported: send one message a line.".to_owned()));
-    }
-    let (id, is_notification) = (id_of(&value), value.get("method").is_some() && value.get("id").is_none());
-    match serde_json::from_value(value) {
-        Ok(message) => Ok(Some(message)),
-        Err(_) if is_notification => Ok(None),
-        Err(_) => Err(fault(id, ErrorCode::INVALID_REQUEST, "This is not a message of JSON-RPC 2.0 that MCP knows.".to_owned())),
-    }
-}
-
-fn id_of(value: &Value) -> Option<RequestId> {
-    value.get("id").and_then(|id| serde_json::from_value(id.clone()).ok())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn code(line: &str) -> Option<i32> {
-        parse(line.as_bytes()).err().map(|fault| fault.error.code.0)
-    }
-
-    #[test]
-    fn what_is_no_message_has_its_error() {
-        let deep = "[".repeat(10_000);
-        for (line, expected) in [
-            (r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, None),
-            (r#"{"jsonrpc":"2.0","method":"notifications/unheard_of","params":{}}"#, None),
-            ("garbage", Some(-32700)),
-            (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#, Some(-32700)),
-            (r#"{"jsonrpc":"2.0","id":1e999,"method":"ping"}"#, Some(-32700)),
-            (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, Some(-32600)),
-            (r#"{"id":1,"method":"ping"}"#, Some(-32600)),
-            (r#"{"jsonrpc":"2.0","id":1}"#, Some(-32600)),
-            ("\"text\"", Some(-32600)),
-            (deep.as_str(), Some(-32700)),
-        ] {
-            assert_eq!(code(line), expected, "{}", &line[..line.len().min(80)]);
-        }
-        assert_eq!(parse(b"\"\xff\"").err().map(|fault| fault.error.code.0), Some(-32700));
-    }
 }

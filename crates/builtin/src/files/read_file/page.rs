@@ -80,16 +80,17 @@ fn numbered(text: &str, first: usize) -> String {
 /// A note on what the page leaves out and how to get it; `None` for the whole file.
 fn note(page: &TextPage, window: TextWindow, size: u64, cx: &ToolContext) -> Option<String> {
     let TextWindow { line, column, .. } = window;
-    let (last, size) = (page.last_line, numbers::size(size));
+    let (last, size) = (page.last_line, || numbers::size(size));
     let offset = |next: usize| cx.written("offset", next as u64);
     match page.next {
         Some(TextPosition { line: next, column: 1 }) => {
-            Some(format!("(Showing lines {line}-{last} of a file of {size}. Continue with {}.)", offset(next)))
+            Some(format!("(Showing lines {line}-{last} of a file of {}. Continue with {}.)", size(), offset(next)))
         }
         Some(TextPosition { line: next, column: next_column }) => Some(format!(
-            "(Showing characters {column}-{} of line {line}, which is too long for one page of this {size} file. \
+            "(Showing characters {column}-{} of line {line}, which is too long for one page of this {} file. \
              Continue with {} and column={next_column}.)",
             next_column - 1,
+            size(),
             offset(next)
         )),
         None if page.text.is_empty() => Some(nothing_there(page, window)),

@@ -1,0 +1,150 @@
+//! A line of the client as a message.
+
+use haft_contract::json::parse_strict;
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, JsonObject, JsonRpcMessage,
+    MetaObject, RequestId, RequestMetaObject,
+};
+use serde_json::Value;
+
+/// A line that is no message.
+pub(super) struct MessageFault {
+    pub(super) id: Option<RequestId>,
+    pub(super) error: ErrorData,
+}
+
+/// Parses a message; `None` for a notification that is not known.
+pub(super) fn parse(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Box<MessageFault>> {
+    let fault = |id, code, text: String| Box::new(MessageFault { id, error: ErrorData::new(code, text, None) });
+    let text = std::str::from_utf8(line).map_err(|_| fault(None, ErrorCode::PARSE_ERROR, "The message is not UTF-8.".to_owned()))?;
+    let value = match parse_strict(text) {
+        Ok(value) => value,
+        Err(error) => {
+            let id = serde_json::from_str(text).ok().and_then(|value: Value| id_of(&value));
+            return Err(fault(id, ErrorCode::PARSE_ERROR, format!("The message is not JSON: {error}.")));
+        }
+    };
+    let value = match call_request(value) {
+        Ok(call) => return Ok(Some(call)),
+        Err(value) => value,
+    };
+    if value.is_array() {
+        return Err(fault(None, ErrorCode::INVALID_REQUEST, "Batches are not supported: send one message a line.".to_owned()));
+    }
+    let (id, is_notification) = (id_of(&value), value.get("method").is_some() && value.get("id").is_none());
+    match serde_json::from_value(value) {
+        Ok(message) => Ok(Some(message)),
+        Err(_) if is_notification => Ok(None),
+        Err(_) => Err(fault(id, ErrorCode::INVALID_REQUEST, "This is not a message of JSON-RPC 2.0 that MCP knows.".to_owned())),
+    }
+}
+
+fn id_of(value: &Value) -> Option<RequestId> {
+    value.get("id").and_then(|id| serde_json::from_value(id.clone()).ok())
+}
+
+/// A call of the usual shape, which is nearly every message. The SDK tries one kind of request after the other on a copy; any other
+/// shape is left to it.
+fn call_request(value: Value) -> Result<ClientJsonRpcMessage, Value> {
+    let Value::Object(mut message) = value else { return Err(value) };
+    let id = match message.get("id") {
+        Some(Value::Number(number)) => number.as_i64().map(RequestId::Number),
+        Some(Value::String(text)) => Some(RequestId::String(text.as_str().into())),
+        _ => None,
+    };
+    let is_call = message.len() == 4
+        && message.get("jsonrpc").is_some_and(|version| version == "2.0")
+        && message.get("method").is_some_and(|method| method == "tools/call")
+        && message.get("params").is_some_and(is_usual);
+    match (id, message.get_mut("params")) {
+        (Some(id), Some(Value::Object(params))) if is_call => Ok(JsonRpcMessage::request(call_of(params), id)),
+        _ => Err(Value::Object(message)),
+    }
+}
+
+/// Whether parameters of a call have no other fields than these.
+fn is_usual(params: &Value) -> bool {
+    let is_known = |(key, value): (&String, &Value)| match key.as_str() {
+        "name" => value.is_string(),
+        "arguments" | "_meta" => value.is_object(),
+        _ => false,
+    };
+    params.as_object().is_some_and(|params| params.contains_key("name") && params.iter().all(is_known))
+}
+
+fn call_of(params: &mut JsonObject) -> ClientRequest {
+    let mut take = |key: &str| params.get_mut(key).map(Value::take);
+    let mut call = CallToolRequestParams::default();
+    if let Some(Value::String(name)) = take("name") {
+        call.name = name.into();
+    }
+    if let Some(Value::Object(arguments)) = take("arguments") {
+        call.arguments = Some(arguments);
+    }
+    let mut request = CallToolRequest::new(call);
+    if let Some(Value::Object(meta)) = take("_meta") {
+        request.extensions.insert(RequestMetaObject(MetaObject(meta)));
+    }
+    ClientRequest::CallToolRequest(request)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(line: &str) -> Option<i32> {
+        parse(line.as_bytes()).err().map(|fault| fault.error.code.0)
+    }
+
+    #[test]
+    fn what_is_no_message_has_its_error() {
+        let deep = "[".repeat(10_000);
+        for (line, expected) in [
+            (r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, None),
+            (r#"{"jsonrpc":"2.0","method":"notifications/unheard_of","params":{}}"#, None),
+            ("garbage", Some(-32700)),
+            (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#, Some(-32700)),
+            (r#"{"jsonrpc":"2.0","id":1e999,"method":"ping"}"#, Some(-32700)),
+            (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, Some(-32600)),
+            (r#"{"id":1,"method":"ping"}"#, Some(-32600)),
+            (r#"{"jsonrpc":"2.0","id":1}"#, Some(-32600)),
+            ("\"text\"", Some(-32600)),
+            (deep.as_str(), Some(-32700)),
+        ] {
+            assert_eq!(code(line), expected, "{}", &line[..line.len().min(80)]);
+        }
+        assert_eq!(parse(b"\"\xff\"").err().map(|fault| fault.error.code.0), Some(-32700));
+    }
+
+    #[test]
+    fn call_of_the_usual_shape_is_what_the_sdk_makes_of_it() {
+        for line in [
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"x":[1,null,"y"]}}}"#,
+            r#"{"params":{"_meta":{"progressToken":"t","k":{}},"name":"a\u0062"},"id":"a-1","method":"tools/call","jsonrpc":"2.0"}"#,
+            r#"{"jsonrpc":"2.0","id":-7,"method":"tools/call","params":{"name":"","arguments":{}}}"#,
+        ] {
+            let made = call_request(serde_json::from_str(line).unwrap()).unwrap();
+            let expected: ClientJsonRpcMessage = serde_json::from_str(line).unwrap();
+            assert_eq!(format!("{made:?}"), format!("{expected:?}"), "{line}");
+        }
+    }
+
+    #[test]
+    fn any_other_shape_is_left_to_the_sdk() {
+        for line in [
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"name":"a"}}"#,
+            r#"{"jsonrpc":"2.0","id":1.5,"method":"tools/call","params":{"name":"a"}}"#,
+            r#"{"jsonrpc":"2.0","id":null,"method":"tools/call","params":{"name":"a"}}"#,
+            r#"{"jsonrpc":"1.0","id":1,"method":"tools/call","params":{"name":"a"}}"#,
+            r#"{"jsonrpc":"2.0","method":"tools/call","params":{"name":"a"},"result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"},"result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"arguments":{}}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":null}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","requestState":"s"}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}"#,
+        ] {
+            let value: Value = serde_json::from_str(line).unwrap();
+            assert_eq!(call_request(value.clone()).unwrap_err(), value, "{line}");
+        }
+    }
+}
