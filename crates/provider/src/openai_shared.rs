@@ -74,7 +74,7 @@ fn leading_number(text: &str) -> Option<u32> {
 }
 
 /// Token counts of an answer; the two protocols use different names.
-pub(crate) fn usage(numbers: &EventJson<'_>) -> Option<Usage> {
+pub(crate) fn usage(numbers: EventJson<'_>) -> Option<Usage> {
     let either = |old: &str, new: &str| numbers.get(old).or_else(|| numbers.get(new));
     let number = |old: &str, new: &str| either(old, new).and_then(EventJson::as_u64);
     let detail = |old: &str, new: &str, name: &str| either(old, new)?.get(name)?.as_u64();
@@ -138,7 +138,7 @@ mod tests {
     }
 
     fn read_usage(numbers: &serde_json::Value) -> Option<Usage> {
-        usage(&serde_json::from_str(&numbers.to_string()).unwrap())
+        usage(crate::json::EventTree::event(&numbers.to_string()).unwrap().root())
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::mem;
 use super::refusal;
 use super::usage::AnthropicUsage;
 use crate::ids::CallIds;
-use crate::json::{EventJson, is_object};
+use crate::json::{EventJson, EventTree, EventValue, is_object};
 use crate::refused::{quoted, refused};
 use crate::{Block, Delta, ModelReply, ModelTurn, NameMap, Opaque, Protocol, ProviderError, ProviderErrorKind, StopReason, StreamDecoder};
 
@@ -64,7 +64,7 @@ impl MessagesDecoder {
         }
     }
 
-    fn begin(&mut self, index: u64, block: &EventJson<'_>, out: &mut Vec<Delta>) {
+    fn begin(&mut self, index: u64, block: EventJson<'_>, out: &mut Vec<Delta>) {
         if self.stop.is_some() || self.slots.contains_key(&index) {
             return;
         }
@@ -90,22 +90,23 @@ impl MessagesDecoder {
         self.slots.insert(index, slot);
     }
 
-    fn begin_call(&mut self, block: &EventJson<'_>, out: &mut Vec<Delta>) -> OpenCall {
+    fn begin_call(&mut self, block: EventJson<'_>, out: &mut Vec<Delta>) -> OpenCall {
         let (index, name) = (self.calls, self.names.original(block.text("name")));
         self.calls += 1;
         out.push(Delta::CallBegun { index, name: name.clone() });
         // Some servers send the whole input here; Anthropic sends an empty one, and the text in pieces.
         // Arguments that are no object are kept as they are: the engine reports what is wrong with them.
-        let arguments = match block.at("input") {
-            EventJson::Null => String::new(),
-            EventJson::Object(fields) if fields.is_empty() => String::new(),
-            EventJson::Text(text) => text.clone().into_owned(),
-            whole => whole.to_value().to_string(),
+        let input = block.at("input");
+        let arguments = match input.value() {
+            EventValue::Null => String::new(),
+            EventValue::Object if input.is_empty_object() => String::new(),
+            EventValue::Text(text) => text.clone().into_owned(),
+            _ => input.to_value().to_string(),
         };
         OpenCall { index, id: self.ids.take(block.text("id")), name, arguments }
     }
 
-    fn append(&mut self, index: u64, piece: &EventJson<'_>, out: &mut Vec<Delta>) {
+    fn append(&mut self, index: u64, piece: EventJson<'_>, out: &mut Vec<Delta>) {
         let Some(BlockSlot::Open(part)) = self.slots.get_mut(&index) else { return };
         match (part, piece.text("type")) {
             (OpenBlock::Text(text), "text_delta") => {
@@ -176,7 +177,7 @@ impl MessagesDecoder {
         self.stop = Some(stop);
     }
 
-    fn count(&mut self, counts: &EventJson<'_>, out: &mut Vec<Delta>) {
+    fn count(&mut self, counts: EventJson<'_>, out: &mut Vec<Delta>) {
         if counts.is_object() {
             self.counts.update(counts);
             out.push(Delta::Usage(self.counts.usage()));
@@ -219,8 +220,9 @@ impl StreamDecoder for MessagesDecoder {
         if !is_decoded(name) || matches!(data.trim(), "" | "[DONE]") {
             return Ok(());
         }
-        let event = EventJson::event(data)
+        let tree = EventTree::event(data)
             .map_err(|error| refused(ProviderErrorKind::Malformed, &format!("{error} in the event {}", quoted(data))))?;
+        let event = tree.root();
         let index = event.at("index").as_u64();
         match (event.text("type"), index) {
             ("content_block_delta", Some(index)) => self.append(index, event.at("delta"), out),

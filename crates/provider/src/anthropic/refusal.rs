@@ -29,7 +29,7 @@ pub(super) fn from_response(status: u16, body: &[u8]) -> ProviderError {
 }
 
 /// An error inside a stream, where there is no status.
-pub(super) fn from_event(error: &EventJson<'_>) -> ProviderError {
+pub(super) fn from_event(error: EventJson<'_>) -> ProviderError {
     let error = AnthropicError { kind: error.text("type").to_owned(), message: error.text("message").to_owned() };
     let message = if error.message.is_empty() { &error.kind } else { &error.message };
     refused(error.error_kind().unwrap_or(ProviderErrorKind::Server), message)

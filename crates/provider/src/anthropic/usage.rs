@@ -14,7 +14,7 @@ pub(super) struct AnthropicUsage {
 }
 
 impl AnthropicUsage {
-    pub(super) fn update(&mut self, counts: &EventJson<'_>) {
+    pub(super) fn update(&mut self, counts: EventJson<'_>) {
         let thinking = counts.at("output_tokens_details").at("thinking_tokens");
         for (count, new) in [
             (&mut self.input, counts.at("input_tokens")),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::refusal;
 use super::usage::GeminiUsage;
 use crate::ids::CallIds;
-use crate::json::EventJson;
+use crate::json::{EventJson, EventTree, EventValue};
 use crate::refused::{quoted, refused};
 use crate::{Block, Delta, ModelReply, ModelTurn, NameMap, Opaque, Protocol, ProviderError, ProviderErrorKind, StopReason, StreamDecoder};
 
@@ -34,7 +34,7 @@ impl ContentDecoder {
         }
     }
 
-    fn part(&mut self, part: &EventJson<'_>, out: &mut Vec<Delta>) {
+    fn part(&mut self, part: EventJson<'_>, out: &mut Vec<Delta>) {
         // Media and code that were not requested.
         if ["inlineData", "executableCode", "codeExecutionResult"].iter().any(|name| !part.at(name).is_null()) {
             return;
@@ -44,7 +44,7 @@ impl ContentDecoder {
             return self.call(part.at("functionCall"), signature, out);
         }
         let text = part.text("text");
-        let is_thought = *part.at("thought") == EventJson::Bool(true);
+        let is_thought = *part.at("thought").value() == EventValue::Bool(true);
         match signature {
             None => self.append(is_thought, text),
             // A signed part is neither merged with others nor dropped when it is empty.
@@ -68,7 +68,7 @@ impl ContentDecoder {
     }
 
     /// A call, which arrives complete. Its wire id is stored beside ours: `null` if there was none, so that none is sent back.
-    fn call(&mut self, call: &EventJson<'_>, signature: Option<&str>, out: &mut Vec<Delta>) {
+    fn call(&mut self, call: EventJson<'_>, signature: Option<&str>, out: &mut Vec<Delta>) {
         let mut value = json!({ "id": call.at("id").as_str() });
         if let Some(signature) = signature {
             value["thoughtSignature"] = signature.into();
@@ -100,7 +100,7 @@ impl ContentDecoder {
         Opaque { protocol: Protocol::Gemini, provider: self.provider.clone(), value }
     }
 
-    fn candidate(&mut self, candidate: &EventJson<'_>, out: &mut Vec<Delta>) -> Result<(), ProviderError> {
+    fn candidate(&mut self, candidate: EventJson<'_>, out: &mut Vec<Delta>) -> Result<(), ProviderError> {
         for part in candidate.at("content").at("parts").list() {
             self.part(part, out);
         }
@@ -112,11 +112,11 @@ impl ContentDecoder {
 }
 
 /// The arguments as text; the protocol sends an object, or nothing if there are none.
-fn arguments(value: &EventJson<'_>) -> String {
-    match value {
-        EventJson::Null => "{}".to_owned(),
-        EventJson::Text(text) => text.clone().into_owned(),
-        other => other.to_value().to_string(),
+fn arguments(value: EventJson<'_>) -> String {
+    match value.value() {
+        EventValue::Null => "{}".to_owned(),
+        EventValue::Text(text) => text.clone().into_owned(),
+        _ => value.to_value().to_string(),
     }
 }
 
@@ -154,8 +154,9 @@ impl StreamDecoder for ContentDecoder {
         if matches!(data.trim(), "" | "[DONE]") {
             return Ok(());
         }
-        let chunk = EventJson::event(data)
+        let tree = EventTree::event(data)
             .map_err(|error| refused(ProviderErrorKind::Malformed, &format!("{error} in the event {}", quoted(data))))?;
+        let chunk = tree.root();
         if let Some(error) = chunk.get("error").filter(|error| error.is_object()) {
             return Err(refusal::from_event(error));
         }
@@ -167,7 +168,7 @@ impl StreamDecoder for ContentDecoder {
             self.stop = Some(StopReason::Refused);
         }
         // The request asks for one candidate.
-        chunk.at("candidates").list().first().map_or(Ok(()), |candidate| self.candidate(candidate, out))
+        chunk.at("candidates").list().next().map_or(Ok(()), |candidate| self.candidate(candidate, out))
     }
 
     fn finish(&mut self, _out: &mut Vec<Delta>) -> Result<ModelReply, ProviderError> {

@@ -33,7 +33,7 @@ pub(super) fn from_response(status: u16, body: &[u8]) -> ProviderError {
 }
 
 /// An error inside a stream; it carries its status.
-pub(super) fn from_event(event: &EventJson<'_>) -> ProviderError {
+pub(super) fn from_event(event: EventJson<'_>) -> ProviderError {
     let error: GeminiError = serde_json::from_value(event.to_value()).unwrap_or_default();
     let code = error.code.as_u64().and_then(|code| u16::try_from(code).ok());
     explain(&error, code.filter(|code| *code > 0).unwrap_or(500))

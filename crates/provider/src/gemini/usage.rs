@@ -14,7 +14,7 @@ pub(super) struct GeminiUsage {
 }
 
 impl GeminiUsage {
-    pub(super) fn update(&mut self, counts: &EventJson<'_>) {
+    pub(super) fn update(&mut self, counts: EventJson<'_>) {
         for (count, name) in [
             (&mut self.prompt, "promptTokenCount"),
             (&mut self.tool_use, "toolUsePromptTokenCount"),

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::fragment::{CallFragment, IndexedCalls};
 use super::messages::REASONING;
-use crate::json::EventJson;
+use crate::json::{EventJson, EventTree, EventValue};
 use crate::openai_shared::{CallAssembler, broken_event, error_in, truncated, usage};
 use crate::{Block, Delta, ModelReply, ModelTurn, Opaque, Protocol, ProviderError, StopReason, StreamDecoder, Usage};
 
@@ -47,7 +47,7 @@ impl ChatDecoder {
         }
     }
 
-    fn choice(&mut self, choice: &EventJson<'_>, out: &mut Vec<Delta>) {
+    fn choice(&mut self, choice: EventJson<'_>, out: &mut Vec<Delta>) {
         if matches!(self.end, Some(ChatEnd::Truncated(_))) {
             return;
         }
@@ -62,7 +62,7 @@ impl ChatDecoder {
         }
     }
 
-    fn add_content(&mut self, message: &EventJson<'_>, out: &mut Vec<Delta>) {
+    fn add_content(&mut self, message: EventJson<'_>, out: &mut Vec<Delta>) {
         match message.at(REASONING).as_str() {
             // An empty text means that the model did not reason; it is sent back as well.
             Some(text) if !text.is_empty() || message.text("reasoning").is_empty() => {
@@ -71,18 +71,19 @@ impl ChatDecoder {
             }
             _ => self.add_thinking(message.text("reasoning"), out),
         }
-        match message.at("content") {
-            EventJson::List(parts) => parts.iter().for_each(|part| self.add_part(part, out)),
-            content => self.add_text(content.as_str().unwrap_or_default(), out),
+        match message.at("content").value() {
+            EventValue::List => message.at("content").list().for_each(|part| self.add_part(part, out)),
+            EventValue::Text(text) => self.add_text(text, out),
+            _ => {}
         }
         self.is_refused |= !message.text("refusal").is_empty();
         self.add_text(message.text("refusal"), out);
     }
 
     /// Mistral sends parts if it reasons.
-    fn add_part(&mut self, part: &EventJson<'_>, out: &mut Vec<Delta>) {
-        match part.at("thinking") {
-            EventJson::List(texts) => texts.iter().for_each(|text| self.add_thinking(text.text("text"), out)),
+    fn add_part(&mut self, part: EventJson<'_>, out: &mut Vec<Delta>) {
+        match part.at("thinking").value() {
+            EventValue::List => part.at("thinking").list().for_each(|text| self.add_thinking(text.text("text"), out)),
             _ => self.add_text(part.text("text"), out),
         }
     }
@@ -101,10 +102,10 @@ impl ChatDecoder {
         }
     }
 
-    fn add_calls(&mut self, message: &EventJson<'_>, out: &mut Vec<Delta>) {
-        let calls = message.at("tool_calls").list();
-        for (index, call) in calls.iter().enumerate().filter(|(_, call)| call.is_object()) {
-            self.slots.add(&CallFragment::read(call, index, calls.len()), out);
+    fn add_calls(&mut self, message: EventJson<'_>, out: &mut Vec<Delta>) {
+        let calls = message.at("tool_calls");
+        for (index, call) in calls.list().enumerate().filter(|(_, call)| call.is_object()) {
+            self.slots.add(&CallFragment::read(call, index, calls.list().count()), out);
         }
         if let Some(call) = message.get("function_call").filter(|call| call.is_object()) {
             self.slots.add(&CallFragment::read(call, 0, 1), out);
@@ -171,15 +172,16 @@ impl StreamDecoder for ChatDecoder {
             self.close(out);
             return Ok(());
         }
-        let chunk = EventJson::event(data).map_err(|_| broken_event(data))?;
-        if let Some(error) = error_in(name, &chunk) {
+        let tree = EventTree::event(data).map_err(|_| broken_event(data))?;
+        let chunk = tree.root();
+        if let Some(error) = error_in(name, chunk) {
             return Err(error);
         }
         if let Some(usage) = usage(chunk.at("usage")) {
             self.usage = usage;
             out.push(Delta::Usage(usage));
         }
-        if let Some(choice) = chunk.at("choices").list().iter().find(|choice| choice.at("index").as_u64().unwrap_or(0) == 0) {
+        if let Some(choice) = chunk.at("choices").list().find(|choice| choice.at("index").as_u64().unwrap_or(0) == 0) {
             self.choice(choice, out);
         }
         Ok(())

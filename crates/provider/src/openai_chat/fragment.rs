@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use crate::Delta;
-use crate::json::{EventJson, is_object};
+use crate::json::{EventJson, EventValue, is_object};
 use crate::openai_shared::CallAssembler;
 
 /// A fragment of a call.
@@ -20,13 +20,13 @@ pub(super) struct CallFragment<'a> {
 
 impl<'a> CallFragment<'a> {
     /// One entry of a list; entries of one list without an index are different calls.
-    pub(super) fn read(entry: &'a EventJson<'a>, position: usize, length: usize) -> Self {
+    pub(super) fn read(entry: EventJson<'a>, position: usize, length: usize) -> Self {
         let function = entry.get("function").unwrap_or(entry);
         let index = entry.at("index").as_u64();
-        let (arguments, is_whole) = match function.at("arguments") {
-            EventJson::Null => (Cow::Borrowed(""), false),
-            EventJson::Text(text) => (Cow::Borrowed(text.as_ref()), false),
-            value => (Cow::Owned(value.to_value().to_string()), true),
+        let (arguments, is_whole) = match function.at("arguments").value() {
+            EventValue::Null => (Cow::Borrowed(""), false),
+            EventValue::Text(text) => (Cow::Borrowed(text.as_ref()), false),
+            _ => (Cow::Owned(function.at("arguments").to_value().to_string()), true),
         };
         let index = index.or_else(|| u64::try_from(position).ok().filter(|_| length > 1));
         Self { index, id: entry.text("id"), name: function.text("name"), arguments, is_whole }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::items::{ItemKind, OutputItem, OutputItems, text_of_parts};
-use crate::json::EventJson;
+use crate::json::{EventJson, EventTree, EventValue};
 use crate::openai_shared::{CallAssembler, broken_event, error_event, error_in, truncated, usage};
 use crate::{Block, Delta, ModelReply, ModelTurn, Opaque, Protocol, ProviderError, StopReason, StreamDecoder, Usage};
 
@@ -32,14 +32,14 @@ impl ResponsesDecoder {
     }
 
     /// Whether the event was seen already; events are numbered.
-    fn is_repeated(&mut self, event: &EventJson<'_>) -> bool {
+    fn is_repeated(&mut self, event: EventJson<'_>) -> bool {
         let number = event.at("sequence_number").as_u64().unwrap_or(0);
         let repeated = number > 0 && number == self.last_number;
         self.last_number = number;
         repeated
     }
 
-    fn handle(&mut self, kind: &str, event: &EventJson<'_>, out: &mut Vec<Delta>) -> Result<(), ProviderError> {
+    fn handle(&mut self, kind: &str, event: EventJson<'_>, out: &mut Vec<Delta>) -> Result<(), ProviderError> {
         match kind {
             "response.output_item.added" => self.begin(event, out),
             "response.output_item.done" => self.end_item(event, out),
@@ -59,7 +59,7 @@ impl ResponsesDecoder {
         Ok(())
     }
 
-    fn begin(&mut self, event: &EventJson<'_>, out: &mut Vec<Delta>) {
+    fn begin(&mut self, event: EventJson<'_>, out: &mut Vec<Delta>) {
         if self.items.knows(event) {
             return;
         }
@@ -77,13 +77,13 @@ impl ResponsesDecoder {
         }
     }
 
-    fn begin_call(&mut self, event: &EventJson<'_>, out: &mut Vec<Delta>) -> usize {
+    fn begin_call(&mut self, event: EventJson<'_>, out: &mut Vec<Delta>) -> usize {
         let call = self.calls.open(out);
         self.items.add(event, ItemKind::Call(call));
         call
     }
 
-    fn add_text(&mut self, event: &EventJson<'_>, out: &mut Vec<Delta>) {
+    fn add_text(&mut self, event: EventJson<'_>, out: &mut Vec<Delta>) {
         let delta = event.text("delta");
         if self.items.find(event).is_none() {
             self.items.add(event, ItemKind::Message { text: String::new(), phase: None });
@@ -93,7 +93,7 @@ impl ResponsesDecoder {
         }
     }
 
-    fn add_reasoning(&mut self, event: &EventJson<'_>, delta: &str, out: &mut Vec<Delta>) {
+    fn add_reasoning(&mut self, event: EventJson<'_>, delta: &str, out: &mut Vec<Delta>) {
         if self.items.find(event).is_none() {
             self.items.add(event, ItemKind::Reasoning { text: String::new(), whole: None });
         }
@@ -102,13 +102,13 @@ impl ResponsesDecoder {
         }
     }
 
-    fn separate_reasoning(&mut self, event: &EventJson<'_>, out: &mut Vec<Delta>) {
+    fn separate_reasoning(&mut self, event: EventJson<'_>, out: &mut Vec<Delta>) {
         if event.at("summary_index").as_u64().unwrap_or(0) > 0 {
             self.add_reasoning(event, "\n\n", out);
         }
     }
 
-    fn call(&mut self, event: &EventJson<'_>, out: &mut Vec<Delta>) -> Option<usize> {
+    fn call(&mut self, event: EventJson<'_>, out: &mut Vec<Delta>) -> Option<usize> {
         match self.items.find(event) {
             Some(OutputItem { kind: ItemKind::Call(call), .. }) => Some(*call),
             Some(_) => None,
@@ -116,13 +116,13 @@ impl ResponsesDecoder {
         }
     }
 
-    fn add_arguments(&mut self, event: &EventJson<'_>, out: &mut Vec<Delta>) {
+    fn add_arguments(&mut self, event: EventJson<'_>, out: &mut Vec<Delta>) {
         if let Some(call) = self.call(event, out) {
             self.calls.add_arguments(call, event.text("delta"), out);
         }
     }
 
-    fn end_arguments(&mut self, event: &EventJson<'_>, out: &mut Vec<Delta>) {
+    fn end_arguments(&mut self, event: EventJson<'_>, out: &mut Vec<Delta>) {
         let Some(call) = self.call(event, out) else { return };
         if let Some(arguments) = event.at("arguments").as_str() {
             self.calls.set_arguments(call, arguments);
@@ -134,7 +134,7 @@ impl ResponsesDecoder {
         }
     }
 
-    fn end_item(&mut self, event: &EventJson<'_>, out: &mut Vec<Delta>) {
+    fn end_item(&mut self, event: EventJson<'_>, out: &mut Vec<Delta>) {
         if self.items.find(event).is_none() {
             self.begin(event, out);
         }
@@ -165,20 +165,20 @@ impl ResponsesDecoder {
     }
 
     /// Ignores the status: OpenAI closes a truncated call as `in_progress` or `incomplete`, others as `completed`.
-    fn end_call(&mut self, call: usize, item: &EventJson<'_>, out: &mut Vec<Delta>) {
+    fn end_call(&mut self, call: usize, item: EventJson<'_>, out: &mut Vec<Delta>) {
         let id = ["call_id", "id"].iter().map(|name| item.text(name)).find(|id| !id.is_empty());
         self.calls.set_id(call, id.unwrap_or_default());
         self.calls.set_name(call, item.text("name"), out);
-        match item.at("arguments") {
-            EventJson::Text(arguments) => self.calls.set_arguments(call, arguments),
-            EventJson::Null => {}
+        match item.at("arguments").value() {
+            EventValue::Text(arguments) => self.calls.set_arguments(call, arguments),
+            EventValue::Null => {}
             // Any other type: the engine reports what is wrong with the arguments.
-            arguments => self.calls.set_arguments(call, &arguments.to_value().to_string()),
+            _ => self.calls.set_arguments(call, &item.at("arguments").to_value().to_string()),
         }
         self.calls.finish_if_complete(call, out);
     }
 
-    fn end(&mut self, kind: &str, event: &EventJson<'_>, out: &mut Vec<Delta>) -> Result<(), ProviderError> {
+    fn end(&mut self, kind: &str, event: EventJson<'_>, out: &mut Vec<Delta>) -> Result<(), ProviderError> {
         let response = event.at("response");
         let status = response.at("status").as_str().unwrap_or(kind.trim_start_matches("response."));
         if kind == "response.failed" || status == "failed" {
@@ -201,10 +201,11 @@ impl ResponsesDecoder {
     }
 
     /// Some servers send only the last event.
-    fn take_output(&mut self, output: &EventJson<'_>, out: &mut Vec<Delta>) {
-        for (index, item) in output.list().iter().enumerate() {
-            let event = vec![("output_index".into(), EventJson::Number(index.into())), ("item".into(), item.clone())];
-            self.end_item(&EventJson::Object(event), out);
+    fn take_output(&mut self, output: EventJson<'_>, out: &mut Vec<Delta>) {
+        for (index, item) in output.list().enumerate() {
+            let index = EventTree::of_number(index);
+            let event = EventTree::of_fields(&[("output_index", index.root()), ("item", item)]);
+            self.end_item(event.root(), out);
         }
     }
 
@@ -235,12 +236,13 @@ impl StreamDecoder for ResponsesDecoder {
         if data.is_empty() || data == "[DONE]" || self.stop.is_some() {
             return Ok(());
         }
-        let event = EventJson::event(data).map_err(|_| broken_event(data))?;
+        let tree = EventTree::event(data).map_err(|_| broken_event(data))?;
+        let event = tree.root();
         let kind = event.at("type").as_str().unwrap_or(name);
-        if let Some(error) = error_in(kind, &event) {
+        if let Some(error) = error_in(kind, event) {
             return Err(error);
         }
-        if self.is_repeated(&event) { Ok(()) } else { self.handle(kind, &event, out) }
+        if self.is_repeated(event) { Ok(()) } else { self.handle(kind, event, out) }
     }
 
     fn finish(&mut self, _out: &mut Vec<Delta>) -> Result<ModelReply, ProviderError> {
@@ -265,6 +267,6 @@ fn truncation_reason(reason: &str) -> StopReason {
     }
 }
 
-fn failure(event: &EventJson<'_>) -> ProviderError {
+fn failure(event: EventJson<'_>) -> ProviderError {
     error_event("error", &event.to_value()).unwrap_or_else(truncated)
 }

@@ -32,18 +32,18 @@ pub(super) struct OutputItems(Vec<OutputItem>);
 impl OutputItems {
     /// The item of an event: by id, because some servers give every item the same index, else by index, because some give every
     /// event another id.
-    pub(super) fn find(&mut self, event: &EventJson<'_>) -> Option<&mut OutputItem> {
+    pub(super) fn find(&mut self, event: EventJson<'_>) -> Option<&mut OutputItem> {
         let position = self.position(index_of(event), id_of(event))?;
         self.0.get_mut(position)
     }
 
     /// Adds the item that begins with this event.
-    pub(super) fn add(&mut self, event: &EventJson<'_>, kind: ItemKind) {
+    pub(super) fn add(&mut self, event: EventJson<'_>, kind: ItemKind) {
         self.0.push(OutputItem { index: index_of(event), id: id_of(event).to_owned(), kind });
     }
 
     /// Whether the item of this event is known already.
-    pub(super) fn knows(&self, event: &EventJson<'_>) -> bool {
+    pub(super) fn knows(&self, event: EventJson<'_>) -> bool {
         let id = id_of(event);
         if id.is_empty() { self.position(index_of(event), id).is_some() } else { self.0.iter().any(|item| item.id == id) }
     }
@@ -62,17 +62,16 @@ impl OutputItems {
     }
 }
 
-fn index_of(event: &EventJson<'_>) -> Option<u64> {
+fn index_of(event: EventJson<'_>) -> Option<u64> {
     event.at("output_index").as_u64()
 }
 
-fn id_of<'a>(event: &'a EventJson<'_>) -> &'a str {
+fn id_of<'a>(event: EventJson<'a>) -> &'a str {
     event.get("item_id").unwrap_or_else(|| event.at("item").at("id")).as_str().unwrap_or_default()
 }
 
 /// The text of a list of parts, and whether some of it is a refusal.
-pub(super) fn text_of_parts(parts: &EventJson<'_>) -> (String, bool) {
-    let parts = parts.list();
-    let refused = parts.iter().any(|part| part.text("type") == "refusal");
-    (parts.iter().filter_map(|part| part.at("text").as_str().or_else(|| part.at("refusal").as_str())).collect(), refused)
+pub(super) fn text_of_parts(parts: EventJson<'_>) -> (String, bool) {
+    let refused = parts.list().any(|part| part.text("type") == "refusal");
+    (parts.list().filter_map(|part| part.at("text").as_str().or_else(|| part.at("refusal").as_str())).collect(), refused)
 }

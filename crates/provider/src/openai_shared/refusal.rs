@@ -37,7 +37,7 @@ pub(crate) fn error_event(name: &str, event: &Value) -> Option<ProviderError> {
 }
 
 /// The error of a borrowed event.
-pub(crate) fn error_in(name: &str, event: &EventJson<'_>) -> Option<ProviderError> {
+pub(crate) fn error_in(name: &str, event: EventJson<'_>) -> Option<ProviderError> {
     let may_be = name == "error" || !event.at("error").is_null();
     may_be.then(|| error_event(name, &event.to_value())).flatten()
 }

@@ -5,7 +5,7 @@
 
 use std::fs::{DirBuilder, File};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -40,7 +40,7 @@ impl PrivateFolder {
         DirBuilder::new().recursive(true).mode(0o700).create(&path).map_err(|error| StoreError::io(&path, error))?;
         refuse_shared_folder(&path)?;
         let handle = open_folder(CWD, &path, &path)?;
-        let path = path.canonicalize().map_err(|error| StoreError::io(&path, error))?;
+        let path = real_path(&path, &handle).map_err(|error| StoreError::io(&path, error))?;
         Ok(Self { path, handle })
     }
 
@@ -164,6 +164,18 @@ fn open_folder(parent: impl std::os::fd::AsFd, name: &Path, path: &Path) -> Resu
         rustix::fs::fchmod(&handle, FOLDER_MODE).map_err(|error| StoreError::io(path, error))?;
     }
     Ok(handle)
+}
+
+/// The path of an open folder, free of links: the system knows it, and asking takes two calls where following the path takes one for
+/// each of its parts.
+fn real_path(path: &Path, handle: &OwnedFd) -> io::Result<PathBuf> {
+    let known = std::fs::read_link(format!("/proc/self/fd/{}", handle.as_raw_fd())).ok();
+    let identity = |stat: Stat| (stat.st_dev, stat.st_ino);
+    let held = identity(rustix::fs::fstat(handle)?);
+    match known.filter(|path| rustix::fs::lstat(path).is_ok_and(|named| identity(named) == held)) {
+        Some(path) => Ok(path),
+        None => path.canonicalize(),
+    }
 }
 
 /// Refuses a folder that other users may read and that holds other files: narrowing its mode would break its use.
