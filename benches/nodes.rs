@@ -1,13 +1,14 @@
-//! What a call on a node costs: reading 4 KB there, beside a bare WebSocket that echoes 4 KB, in the same run over loopback.
+//! What a call on a node costs: 4 KB of a node, beside a bare WebSocket that echoes 4 KB, in the same run over loopback; once from a node
+//! that answers at once, and once with the tool that reads a file, which is also called without a node.
 //!
-//! `cargo bench --bench nodes` prints medians of five rounds and the ratio. Nothing here fails a test run.
+//! `cargo bench --bench nodes` prints medians of five rounds and the ratios. Nothing here fails a test run.
 #![allow(clippy::expect_used, clippy::print_stdout, reason = "a program that prints numbers")]
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use haft::{BoxFuture, Toolbox};
+use haft::{BoxFuture, ToolOutput, Toolbox};
 use haft_nodes::{About, CallClaims, NodeClient, NodeEvent, NodeHub, NodeOutcome, NodeRequest, NodeRunner, NodeStore};
 use haft_websocket::{WsMessage, WsReader, WsRole, WsWriter, accept_key};
 use serde_json::json;
@@ -21,22 +22,28 @@ const BYTES: usize = 4096;
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
-    runtime.block_on(measure());
+    // As a task, as the calls of a gateway are.
+    runtime.block_on(async { tokio::spawn(measure()).await.expect("figures") });
 }
 
 async fn measure() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (mut echo, node) = (Echo::connect().await, PairedNode::start(folder.path()).await);
-    let (mut bare, mut calls, mut again) = (Vec::new(), Vec::new(), Vec::new());
+    let files = Arc::new(ToolboxRunner::open(&folder.path().join("files")));
+    let (mut echo, node) = (Echo::connect().await, PairedNode::start(&folder.path().join("a"), Arc::clone(&files) as _).await);
+    let empty = PairedNode::start(&folder.path().join("b"), Arc::new(ConstantRunner)).await;
+    let mut times: [Vec<Duration>; 5] = Default::default();
     for _ in 0..ROUNDS {
-        bare.push(echo.round().await);
-        calls.push(node.round().await);
-        again.push(echo.round().await);
+        times[0].push(echo.round().await);
+        times[1].push(empty.round().await);
+        times[2].push(files.round().await);
+        times[3].push(node.round().await);
+        times[4].push(echo.round().await);
     }
-    let (bare, calls, again) = (median(bare), median(calls), median(again));
-    println!("bare WebSocket echo, 4 KB     {:>8.1} µs", bare.as_secs_f64() * 1e6);
-    println!("the same again                {:>8.1} µs  {:.2} x", again.as_secs_f64() * 1e6, again.as_secs_f64() / bare.as_secs_f64());
-    println!("read of 4 KB on a node        {:>8.1} µs  {:.2} x", calls.as_secs_f64() * 1e6, calls.as_secs_f64() / bare.as_secs_f64());
+    let names = ["bare WebSocket echo", "node that answers at once", "read without a node", "read on a node", "bare WebSocket echo again"];
+    let medians = times.map(median);
+    for (name, time) in names.iter().zip(&medians) {
+        println!("{name:<28} {:>8.1} µs  {:.2} x", time.as_secs_f64() * 1e6, time.as_secs_f64() / medians[0].as_secs_f64());
+    }
 }
 
 fn median(mut times: Vec<Duration>) -> Duration {
@@ -80,7 +87,7 @@ impl Echo {
     }
 }
 
-/// A node with the real file tool, and its gateway.
+/// A node and its gateway.
 struct PairedNode {
     hub: NodeHub,
     id: String,
@@ -88,10 +95,8 @@ struct PairedNode {
 }
 
 impl PairedNode {
-    async fn start(folder: &Path) -> Self {
-        let workspace = folder.join("workspace");
-        std::fs::create_dir_all(&workspace).expect("a workspace");
-        std::fs::write(workspace.join("four.txt"), "0123456789abcde\n".repeat(BYTES / 16)).expect("a file");
+    async fn start(folder: &Path, runner: Arc<dyn NodeRunner>) -> Self {
+        std::fs::create_dir_all(folder).expect("a folder");
         let hub = NodeHub::open(&folder.join("gateway"), false, CancellationToken::new()).expect("a gateway");
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let url = format!("ws://{}#{}", listener.local_addr().expect("an address"), hub.fingerprint());
@@ -108,8 +113,6 @@ impl PairedNode {
                 *shown.lock().expect("a lock") = Some(code.clone());
             }
         });
-        let toolbox = Toolbox::open(&workspace, folder.join("state")).expect("a toolbox");
-        let runner = Arc::new(ToolboxRunner { toolbox, root: workspace.canonicalize().expect("a path") });
         let node = NodeClient { url, name: "bench".into(), store: NodeStore::new(&folder.join("node")), runner, watcher };
         hub.open_window(Duration::from_mins(1));
         tokio::spawn(async move { node.run(&CancellationToken::new()).await });
@@ -161,9 +164,42 @@ async fn upgraded(mut stream: TcpStream) -> TcpStream {
     stream
 }
 
+/// Answers at once: what is left is the connection.
+struct ConstantRunner;
+
+impl NodeRunner for ConstantRunner {
+    fn run(self: Arc<Self>, _: NodeRequest) -> BoxFuture<'static, NodeOutcome> {
+        Box::pin(async { NodeOutcome { result: Ok(ToolOutput::text("x".repeat(BYTES))), effects: Vec::new() } })
+    }
+    fn about(&self) -> About {
+        About { actions: vec!["read".into()], ..About::default() }
+    }
+}
+
+/// The real file tool.
 struct ToolboxRunner {
     toolbox: Toolbox,
     root: PathBuf,
+}
+
+impl ToolboxRunner {
+    fn open(folder: &Path) -> Self {
+        let workspace = folder.join("workspace");
+        std::fs::create_dir_all(&workspace).expect("a workspace");
+        std::fs::write(workspace.join("four.txt"), "0123456789abcde\n".repeat(BYTES / 16)).expect("a file");
+        // The same call again and again, which the loop guard would end.
+        let builder = Toolbox::builder().workspace(&workspace).state(folder.join("state")).loop_limits(None);
+        Self { toolbox: builder.build().expect("a toolbox"), root: workspace.canonicalize().expect("a path") }
+    }
+
+    async fn round(&self) -> Duration {
+        let start = Instant::now();
+        for _ in 0..CALLS {
+            let result = self.toolbox.call("read_file", json!({"path": "four.txt", "again": true})).await;
+            assert!(result.outcome.is_ok());
+        }
+        start.elapsed() / CALLS
+    }
 }
 
 impl NodeRunner for ToolboxRunner {

@@ -1,4 +1,9 @@
-//! Lists the files of the page, so that the binary contains them.
+//! Makes the files of the page smaller and lists them, so that the binary contains them.
+
+#[path = "src/assets"]
+mod assets {
+    pub(crate) mod minify;
+}
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -7,18 +12,24 @@ use std::{env, fs};
 fn main() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("page");
     println!("cargo::rerun-if-changed={}", page.display());
+    println!("cargo::rerun-if-changed=src/assets");
+    let target = env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_default();
     let mut files = Vec::new();
     collect(&page, &mut files);
     files.sort();
     let mut list = String::from("&[\n");
     for file in files {
         let name = file.strip_prefix(&page).map(|name| name.to_string_lossy().replace('\\', "/")).unwrap_or_default();
+        let small = target.join(name.replace('/', "-"));
+        if let Err(error) = fs::read(&file).and_then(|content| fs::write(&small, assets::minify::minify(&name, &content))) {
+            println!("cargo::error={name} cannot be embedded: {error}");
+        }
         // Writing to a string does not fail.
-        let _ = writeln!(list, "    ({name:?}, include_bytes!({:?})),", file.display().to_string());
+        let _ = writeln!(list, "    ({name:?}, include_bytes!({:?})),", small.display().to_string());
     }
     list.push(']');
-    let target = env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_default().join("page.rs");
-    fs::write(target, list).unwrap_or_else(|error| println!("cargo::error=the list of the page's files cannot be written: {error}"));
+    fs::write(target.join("page.rs"), list)
+        .unwrap_or_else(|error| println!("cargo::error=the list of the page's files cannot be written: {error}"));
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {

@@ -10,7 +10,7 @@ use haft_contract::BoxFuture;
 use haft_contract::ports::{ChannelAction, ChannelCommand, ChannelEntry, ChannelKind, ChannelReceipt};
 use serde_json::{Value, json};
 
-use crate::driver::{Capabilities, ChannelDriver, HookAnswer, HookRequest, PolledMessages, button};
+use crate::driver::{Capabilities, ChannelDriver, HookAnswer, HookRequest, PolledMessages, VoiceNote, button};
 use crate::settings::ChannelSettings;
 use crate::wire::{ChannelWire, FormPart, WireAnswer, WireRequest, encoded, multipart};
 use crate::{ChannelSecret, SendFailure};
@@ -18,6 +18,8 @@ use crate::{ChannelSecret, SendFailure};
 const BASE: &str = "https://discord.com/api/v10";
 const ACTIONS: &[ChannelAction] = &ChannelAction::ALL;
 const LONGEST: usize = 2_000;
+/// Where attachments are.
+const FILES: &str = "https://cdn.discordapp.com/";
 /// Characters of a nonce.
 const NONCE: usize = 25;
 /// A message that alerts nobody.
@@ -168,6 +170,11 @@ impl ChannelDriver for Discord {
             }
             self.fetch(cursor).await
         })
+    }
+
+    /// The address has its own signature: the token is not sent.
+    fn fetch_voice<'a>(&'a self, note: &'a VoiceNote) -> BoxFuture<'a, Result<Vec<u8>, SendFailure>> {
+        Box::pin(crate::voice::fetch(&self.wire, &note.id, [FILES, &self.base], None))
     }
 
     fn hook(&self, request: &HookRequest) -> HookAnswer {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use self::socket::SlackSocket;
-use crate::driver::{Capabilities, ChannelDriver, HookAnswer, HookRequest, PolledMessages, button};
+use crate::driver::{Capabilities, ChannelDriver, HookAnswer, HookRequest, PolledMessages, VoiceNote, button};
 use crate::settings::ChannelSettings;
 use crate::wire::{ChannelWire, WireAnswer, WireRequest, encoded};
 use crate::{ChannelSecret, SendFailure};
@@ -28,6 +28,8 @@ const ACTIONS: &[ChannelAction] = &[
     ChannelAction::Poll,
     ChannelAction::Thread,
 ];
+/// Where files of messages are.
+const FILES: &str = "https://files.slack.com/";
 /// Longer texts are cut by Slack; a section with buttons takes 3,000.
 const LONGEST: usize = 3_000;
 
@@ -168,6 +170,10 @@ impl ChannelDriver for Slack {
             let socket = self.socket.as_ref().ok_or_else(|| SendFailure::refused("app_token_env is not set"))?;
             socket.poll(self, cursor).await
         })
+    }
+
+    fn fetch_voice<'a>(&'a self, note: &'a VoiceNote) -> BoxFuture<'a, Result<Vec<u8>, SendFailure>> {
+        Box::pin(crate::voice::fetch(&self.wire, &note.id, [FILES, &self.base], Some(&self.token)))
     }
 
     fn hook(&self, request: &HookRequest) -> HookAnswer {

@@ -5,6 +5,8 @@ use haft_text::truncate::first_chars;
 
 use crate::driver::{ChannelDriver, IncomingMessage, VoiceNote};
 use crate::limits::MOST_INCOMING_CHARACTERS;
+use crate::wire::{Wire, WireRequest};
+use crate::{Secret, SendFailure};
 
 /// A recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +47,20 @@ async fn transcript(note: &VoiceNote, driver: &dyn ChannelDriver, transcriber: &
     let text = transcriber.transcribe(&recording).await.map_err(|why| why.trim_end_matches('.').to_owned())?;
     let text = first_chars(text.trim(), MOST_INCOMING_CHARACTERS);
     if text.is_empty() { Err("nothing was heard in it".to_owned()) } else { Ok(text.to_owned()) }
+}
+
+/// Fetches a recording whose address came with a message, from an address of the service alone: nobody else gets the token.
+pub(crate) async fn fetch(wire: &Wire, address: &str, places: [&str; 2], token: Option<&Secret>) -> Result<Vec<u8>, SendFailure> {
+    let is_of = |place: &&str| address.strip_prefix(place.trim_end_matches('/')).is_some_and(|rest| rest.starts_with('/'));
+    if !places.iter().any(is_of) {
+        return Err(SendFailure::refused("the recording is not at an address of the service"));
+    }
+    let mut request = WireRequest::new("GET", address.to_owned()).recording();
+    if let Some(token) = token {
+        request = request.header("authorization", format!("Bearer {}", token.expose()));
+    }
+    let answer = wire.send(request).await?;
+    if answer.is_success() { Ok(answer.body) } else { Err(answer.failure(None)) }
 }
 
 /// Servers tell the format by the ending of the name.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::driver::{ButtonPress, HookAnswer, IncomingMessage, IncomingSender};
+use crate::driver::{ButtonPress, HookAnswer, IncomingMessage, IncomingSender, VoiceNote};
 
 /// How long to wait before asking again: Discord allows about one request a second.
 pub(super) const PAUSE: Duration = Duration::from_secs(5);
@@ -54,16 +54,34 @@ fn message(room: &str, message: &Value) -> Option<IncomingMessage> {
     if message["author"]["bot"] == true {
         return None;
     }
+    let (text, voice) = (message["content"].as_str().unwrap_or_default(), voice(message));
+    if text.is_empty() && voice.is_none() {
+        return None;
+    }
     Some(IncomingMessage {
         conversation: room.to_owned(),
         thread: None,
         is_group: true,
         sender: sender(&message["author"])?,
         id: message["id"].as_str()?.to_owned(),
-        text: message["content"].as_str().filter(|text| !text.is_empty())?.to_owned(),
+        text: text.to_owned(),
         press: None,
-        voice: None,
+        voice,
         doubt: None,
+    })
+}
+
+/// A voice message, or a sound file.
+fn voice(message: &Value) -> Option<VoiceNote> {
+    let is_sound = |file: &&Value| file["content_type"].as_str().is_some_and(|mime| mime.starts_with("audio/"));
+    let file = message["attachments"].as_array()?.iter().find(is_sound)?;
+    Some(VoiceNote {
+        id: file["url"].as_str()?.to_owned(),
+        mime: file["content_type"].as_str()?.to_owned(),
+        seconds: file["duration_secs"]
+            .as_f64()
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+            .map(|length| length.as_secs()),
     })
 }
 

@@ -114,3 +114,21 @@ fn pressed_buttons_are_read_and_the_address_is_checked() {
     assert_eq!(incoming::interaction(b"<html>").status, 400);
     assert_eq!(incoming::interaction(br#"{"type":2}"#).status, 400);
 }
+
+#[test]
+fn voice_messages_and_sounds_come_with_their_addresses() {
+    let found = |attachments: Value| {
+        let list = json!([{"id": "20", "author": {"id": "1"}, "content": "", "attachments": attachments}]);
+        incoming::messages("100", &list, &mut incoming::Cursors::parse(Some("100=10"))).into_iter().next().and_then(|message| message.voice)
+    };
+    let address = "https://cdn.discordapp.com/attachments/1/2/voice-message.ogg?ex=1";
+    let note = |seconds| VoiceNote { id: address.into(), mime: "audio/ogg".into(), seconds };
+    let sound = |seconds: Value| json!([{"content_type": "image/png", "url": "x"}, {"content_type": "audio/ogg", "url": address, "duration_secs": seconds}]);
+    assert_eq!(found(sound(json!(7.9))), Some(note(Some(7))));
+    for wrong in [json!(-1.0), json!("7"), json!(1e300), Value::Null] {
+        assert_eq!(found(sound(wrong)), Some(note(None)));
+    }
+    for nothing in [json!([{"content_type": "audio/ogg"}]), json!([{"content_type": "image/png", "url": "x"}]), json!([]), json!("x")] {
+        assert_eq!(found(nothing.clone()), None, "{nothing}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::driver::{ButtonPress, HookAnswer, IncomingMessage, IncomingSender};
+use crate::driver::{ButtonPress, HookAnswer, IncomingMessage, IncomingSender, VoiceNote};
 
 /// Reads a request whose signature is right. What is not understood is accepted, or Slack would send it again.
 pub(super) fn decode(body: &[u8]) -> HookAnswer {
@@ -37,6 +37,10 @@ fn message(event: &Value) -> Option<IncomingMessage> {
         return None;
     }
     let (conversation, ts) = (event["channel"].as_str()?, event["ts"].as_str()?);
+    let (text, voice) = (event["text"].as_str().unwrap_or_default(), voice(event));
+    if text.is_empty() && voice.is_none() {
+        return None;
+    }
     let sender = IncomingSender { id: event["user"].as_str()?.to_owned(), username: None, name: None };
     Some(IncomingMessage {
         conversation: conversation.to_owned(),
@@ -45,10 +49,24 @@ fn message(event: &Value) -> Option<IncomingMessage> {
         sender,
         // A mention comes as a message, too: both have the same time.
         id: format!("{conversation}:{ts}"),
-        text: event["text"].as_str().filter(|text| !text.is_empty())?.to_owned(),
+        text: text.to_owned(),
         press: None,
-        voice: None,
+        voice,
         doubt: None,
+    })
+}
+
+/// An audio clip, or a sound file.
+fn voice(event: &Value) -> Option<VoiceNote> {
+    let is_sound = |file: &&Value| {
+        let is_audio = file["mimetype"].as_str().is_some_and(|mime| mime.starts_with("audio/"));
+        is_audio || file["subtype"] == "slack_audio"
+    };
+    let file = event["files"].as_array()?.iter().find(is_sound)?;
+    Some(VoiceNote {
+        id: file["url_private_download"].as_str().or(file["url_private"].as_str())?.to_owned(),
+        mime: file["mimetype"].as_str().unwrap_or("audio/mp4").to_owned(),
+        seconds: file["duration_ms"].as_u64().map(|length| length / 1000),
     })
 }
 

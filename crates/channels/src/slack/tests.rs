@@ -109,3 +109,23 @@ fn requests_of_slack_are_messages_and_presses() {
     assert_eq!(events::decode(b"<html>").status, 400);
     assert_eq!(events::decode(b"payload=%zz").status, 400);
 }
+
+#[test]
+fn audio_clips_and_sound_files_come_with_their_addresses() {
+    let event = |rest: Value| {
+        let mut event = json!({"type": "message", "subtype": "file_share", "channel": "D1", "user": "U1", "text": "", "ts": "1.2"});
+        event.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+        events::messages(&json!({"type": "event_callback", "event": event})).into_iter().next()
+    };
+    let clip = json!({"files": [{"mimetype": "image/png"}, {"subtype": "slack_audio", "mimetype": "audio/mp4", "duration_ms": 7400,
+        "url_private_download": "https://files.slack.com/files-pri/T1/download/a.mp4"}]});
+    let note = VoiceNote { id: "https://files.slack.com/files-pri/T1/download/a.mp4".into(), mime: "audio/mp4".into(), seconds: Some(7) };
+    assert_eq!(event(clip).unwrap().voice, Some(note));
+    let song = event(json!({"text": "look", "files": [{"mimetype": "audio/mpeg", "url_private": "u", "duration_ms": -1}]})).unwrap();
+    assert_eq!((song.text.as_str(), song.voice), ("look", Some(VoiceNote { id: "u".into(), mime: "audio/mpeg".into(), seconds: None })));
+    for nothing in
+        [json!({"files": [{"mimetype": "image/png"}]}), json!({"files": [{"mimetype": "audio/mp4"}]}), json!({"files": "x"}), json!({})]
+    {
+        assert_eq!(event(nothing.clone()), None, "{nothing}");
+    }
+}

@@ -135,3 +135,45 @@ fn message_of_a_channel_is_answered_by_a_session_of_the_server_with_the_rights_o
     let connections = page.read("/api/connections");
     assert_eq!(connections["channels"][0]["name"], "hook", "{connections}");
 }
+
+#[test]
+fn kill_of_the_server_neither_loses_nor_doubles_the_answer_to_a_message() {
+    let service = Service::start("{}");
+    let world = World::with_config(&format!(
+        "[channels.hook]\nkind = \"webhook\"\nbase_url = \"{}\"\nsecret_env = \"TEST_HOOK\"\nreceive = true\nallow_from = [\"ci\"]\n",
+        service.url
+    ));
+    let post = |served: &Served, id: &str, text: &str| {
+        let body = json!({"sender": "ci", "text": text}).to_string();
+        let client = signed(id, &body).into_iter().fold(served.stranger(), |client, (name, value)| client.with(name, &value));
+        client.send("POST", "/hooks/hook", body.as_bytes()).status
+    };
+    let start = || Served::start_with_variables(&world, &[("TEST_HOOK", "key")]);
+    let slow = "run `echo begun >> done.txt; sleep 3; echo ended`";
+    {
+        let served = start();
+        assert_eq!(post(&served, "m1", slow), 200);
+        let end = Instant::now() + Duration::from_secs(60);
+        while !world.file("done.txt").exists() {
+            assert!(Instant::now() < end, "the command does not begin: {}", served.page().read("/api/history"));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+    assert_eq!(service.bodies.lock().unwrap().len(), 0);
+    let served = start();
+    let answers = service.wait_for(1);
+    assert!(answers[0]["text"].is_string(), "{answers:?}");
+    assert_eq!(post(&served, "m1", slow), 200, "the service sends it again, as it got no answer in time");
+    assert_eq!(post(&served, "m2", "what time is it"), 200);
+    service.wait_for(2);
+    drop(served);
+    // A third server has nothing left to answer.
+    let served = start();
+    assert_eq!(post(&served, "m3", "what time is it"), 200);
+    let answers = service.wait_for(3);
+    assert_eq!(answers.len(), 3, "{answers:?}");
+    assert_eq!(std::fs::read_to_string(world.file("done.txt")).unwrap(), "begun\n", "the command ran once");
+    let sent = served.page().read("/api/connections")["sent"].as_array().unwrap().clone();
+    assert_eq!(sent.len(), 3, "{sent:#?}");
+    assert!(sent.iter().all(|sent| sent["outcome"] == "delivered"), "{sent:#?}");
+}

@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::{Path, Query, State};
+use axum::response::Response;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -13,11 +14,13 @@ use crate::app::App;
 use crate::auth::{Scope, SignedIn};
 use crate::backend::{ChangeDecision, ChangeRequest};
 use crate::body::Body;
+use crate::error::ApiError;
 use crate::render;
 
-pub(super) async fn list(State(app): State<App>, token: SignedIn) -> Answer<Value> {
+pub(super) async fn list(State(app): State<App>, token: SignedIn) -> Result<Response, ApiError> {
     token.need(Scope::View)?;
-    Ok(Json(json!({ "sets": app.backend.changes(ChangeRequest::List).await? })))
+    let make = async { Ok(json!({ "sets": app.backend.changes(ChangeRequest::List).await? })) };
+    app.answers.answer("changes".into(), app.file_stamp(), make).await
 }
 
 pub(super) async fn one(State(app): State<App>, token: SignedIn, Path(id): Path<String>) -> Answer<Value> {

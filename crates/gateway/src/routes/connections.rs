@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
+use axum::response::Response;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -11,11 +12,13 @@ use crate::app::App;
 use crate::auth::{Scope, SignedIn};
 use crate::backend::ServerRequest;
 use crate::body::Body;
+use crate::error::ApiError;
 use crate::render;
 
-pub(super) async fn list(State(app): State<App>, token: SignedIn) -> Answer<Value> {
+pub(super) async fn list(State(app): State<App>, token: SignedIn) -> Result<Response, ApiError> {
     token.need(Scope::View)?;
-    Ok(Json(app.backend.connections().await?))
+    let make = async { Ok(app.backend.connections().await?) };
+    app.answers.answer("connections".into(), app.file_stamp(), make).await
 }
 
 /// Starts a server, and shows what has changed since the user approved its tools. A program runs: so this is no GET.
