@@ -100,7 +100,8 @@ fn plain_address(url: &str) -> String {
     if !matches!(parsed.scheme(), "http" | "https") {
         return display::shorten(url.split([',', '?', '#']).next().unwrap_or_default(), LONGEST).into_owned();
     }
-    (parsed.set_query(None), parsed.set_fragment(None));
+    parsed.set_query(None);
+    parsed.set_fragment(None);
     // They cannot fail for these schemes.
     let _ = (parsed.set_username(""), parsed.set_password(None));
     display::shorten(parsed.as_str(), LONGEST).into_owned()

@@ -42,7 +42,7 @@ impl<'a> BrowserUse<'a> {
             Effect::Connect(connect) if connect.is_tunnel() => Some((connect.host.clone(), connect.port)),
             _ => None,
         });
-        let (session, call, tab) = (self.cx.call().session.to_string(), self.cx.call().id.to_string(), tab.map(str::to_owned));
+        let (session, call, tab) = (self.cx.call().session.to_string(), self.cx.call().id.clone(), tab.map(str::to_owned));
         let request = BrowserRequest { session, call, tab, action, timeout, hosts: hosts.collect(), gate: self.cx.egress() };
         let reply = port.perform(request).await?;
         if reply.page.is_some() || reply.picture.is_some() || reply.file.is_some() {

@@ -22,7 +22,7 @@ struct Bits {
 impl Bits {
     fn push(&mut self, value: u32, length: usize) {
         for at in 0..length {
-            if self.count % 8 == 0 {
+            if self.count.is_multiple_of(8) {
                 self.bytes.push(0);
             }
             *self.bytes.last_mut().unwrap() |= u8::from(value >> at & 1 == 1) << (self.count % 8);

@@ -81,7 +81,7 @@ pub(crate) async fn user_takes_over_and_hands_back() {
     // A view ends with its browser, and does not keep it alive.
     let ended = async {
         while let Some(next) = screen.view(Some(view.version), "a").await {
-            view = next
+            view = next;
         }
     };
     tokio::time::timeout(Duration::from_secs(10), ended).await.unwrap();
