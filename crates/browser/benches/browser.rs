@@ -177,7 +177,7 @@ fn snapshot() -> BrowserAction {
 
 async fn perform(service: &BrowserService, action: BrowserAction) -> BrowserReply {
     let (session, timeout, gate) = ("bench".to_owned(), Duration::from_mins(1), Some(Arc::new(Open) as _));
-    service.perform(BrowserRequest { session, tab: None, action, timeout, hosts: Vec::new(), gate }).await.unwrap()
+    service.perform(BrowserRequest { session, call: String::new(), tab: None, action, timeout, hosts: Vec::new(), gate }).await.unwrap()
 }
 
 /// Resident bytes of this process.

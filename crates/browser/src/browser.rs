@@ -11,11 +11,15 @@ use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 
 use crate::chromium::{self, BrowserSettings};
+use crate::control;
 use crate::devtools::DevTools;
 use crate::events::StateEvents;
 use crate::failure::{PageError, timed_out};
 use crate::gate::PageGate;
 use crate::page::TabHandle;
+use crate::recording::StepRecorder;
+use crate::recordings::Recordings;
+use crate::screen::LiveScreen;
 use crate::state::SharedState;
 
 /// How long a browser may take to start.
@@ -32,6 +36,9 @@ pub(crate) struct Browser {
     pub(crate) state: Arc<SharedState>,
     pub(crate) child: IsolatedChild,
     pub(crate) settings: BrowserSettings,
+    pub(crate) recorder: Option<StepRecorder>,
+    /// For users.
+    pub(crate) screen: Arc<LiveScreen>,
     gate: Arc<PageGate>,
     stderr_tail: Arc<Mutex<Vec<u8>>>,
     /// One action after the other.
@@ -63,7 +70,9 @@ impl Browser {
             tokio::spawn(read_stderr_tail(errors, Arc::clone(&stderr_tail)));
         }
         let turn = tokio::sync::Mutex::default();
-        let browser = Self { devtools, state, child, settings: settings.clone(), gate, stderr_tail, turn };
+        let screen = Arc::new(LiveScreen { devtools: Arc::clone(&devtools), state: Arc::clone(&state) });
+        let recorder = settings.recordings.as_ref().map(|folder| StepRecorder::new(Recordings::new(folder), session));
+        let browser = Self { devtools, state, child, settings: settings.clone(), recorder, screen, gate, stderr_tail, turn };
         match tokio::time::timeout(START_TIME, browser.prepare()).await {
             Ok(Ok(())) => Ok(browser),
             Ok(Err(error)) => Err(browser.failed_start(&error)),
@@ -112,8 +121,13 @@ impl Browser {
 
     /// Does what a call asks for, and tells what else happened meanwhile.
     pub(crate) async fn perform(&self, request: BrowserRequest) -> Result<BrowserReply, ToolError> {
-        let BrowserRequest { tab, action, timeout, hosts, gate, .. } = request;
+        let BrowserRequest { call, tab, action, timeout, hosts, gate, .. } = request;
+        let is_harmless = control::is_harmless(&action);
+        let timeout = if is_harmless { timeout } else { self.wait_for_the_user(timeout).await? };
         let _turn = self.turn.lock().await;
+        if let Some(recorder) = &self.recorder {
+            recorder.written().await;
+        }
         self.gate.enter(hosts, gate);
         self.begin_action();
         let known = self.child.proxy.decisions().len();
@@ -122,7 +136,9 @@ impl Browser {
             outcome = self.act(tab.as_deref(), &action, timeout) => outcome,
             () = questions.elapse(timeout) => Err(Self::timed_out(&action, timeout)),
             () = self.ended() => Err(PageError::Ended.into()),
+            () = self.taken_over(), if !is_harmless => return Err(control::user_has_it()),
         };
+        self.record(call, tab.as_deref(), &action, &outcome);
         let notes = self.end_action(known);
         match outcome {
             Ok(mut reply) => {
@@ -160,6 +176,7 @@ impl Browser {
     /// What happened besides.
     fn end_action(&self, known: usize) -> Vec<String> {
         let mut notes = std::mem::take(&mut self.state.lock().notes);
+        notes.extend(self.hand_back_note());
         let decisions = self.child.proxy.decisions();
         let blocked = decisions.iter().skip(known).filter(|decision| decision.verdict == NetworkVerdict::Blocked);
         notes.extend(blocked.take(MOST_REFUSALS).map(|decision| {
@@ -227,9 +244,10 @@ impl Browser {
             format!("{}{mark}{crashed}: {} {}", tab.id, display::shorten(&tab.url, 300), json!(display::shorten(&tab.title, 120)))
         };
         let lines: Vec<String> = state.tabs.iter().map(line).collect();
+        let user = if state.user.is_taken() { " The user has taken it over." } else { "" };
         let tabs: Vec<Value> = state.tabs.iter().map(|tab| json!({"id": tab.id, "url": tab.url, "crashed": tab.is_crashed})).collect();
         BrowserReply {
-            text: format!("The browser runs, with {}.", haft_text::numbers::count(lines.len(), "tab")),
+            text: format!("The browser runs, with {}.{user}", haft_text::numbers::count(lines.len(), "tab")),
             page: Some(lines.join("\n")).filter(|text| !text.is_empty()),
             details: json!({"running": true, "tabs": tabs}),
             ..BrowserReply::default()

@@ -28,6 +28,8 @@ pub struct BrowserSettings {
     pub program: Option<PathBuf>,
     /// Whether scripts of the model may run in pages.
     pub scripts: bool,
+    /// The folder of recordings; without it nothing is recorded.
+    pub recordings: Option<PathBuf>,
 }
 
 /// The program that is installed.
@@ -62,7 +64,8 @@ const FLAGS: &[&str] = &[
     "--headless=new",
     "--remote-debugging-pipe",
     "--no-sandbox",
-    "--proxy-bypass-list=<-loopback>;127.0.0.1;[::1];localhost;*.localhost",
+    // The last is where it fetches dictionaries for the fields that a user types in: past the proxy, where nobody is asked and nothing is.
+    "--proxy-bypass-list=<-loopback>;127.0.0.1;[::1];localhost;*.localhost;*.gvt1.com",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE *.localhost, EXCLUDE 127.0.0.1, EXCLUDE ::1",
     "--disable-quic",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::devtools::{DevTools, DevToolsEvent, EventHandler};
 use crate::page::{SCRIPT, WORLD};
+use crate::screen;
 use crate::state::{
     BrowserState, ConsoleEntry, DialogAnswer, Download, DownloadState, MOST_TABS, PageLoad, RequestEntry, ScriptContext, SharedState, Tab,
 };
@@ -33,6 +34,7 @@ const WANTED: &[&str] = &[
     "Page.frameStoppedLoading",
     "Page.lifecycleEvent",
     "Page.javascriptDialogOpening",
+    "Page.screencastFrame",
     "Page.fileChooserOpened",
     "Runtime.executionContextCreated",
     "Runtime.executionContextDestroyed",
@@ -129,6 +131,10 @@ fn attach(state: &mut BrowserState, devtools: &DevTools, parent: Option<&str>, s
             (tab.url, tab.title) = (bounded(text(info, "url")), bounded(text(info, "title")));
             tab.frame(target).session = Some(session.to_owned());
             state.tabs.push(tab);
+            // A tab that the user opens is one that they want to see.
+            if state.user.is_taken() {
+                state.current = Some(target.to_owned());
+            }
             enable(devtools, session, true);
         }
         "iframe" => {
@@ -173,6 +179,9 @@ fn detach(state: &mut BrowserState, session: &str) {
 fn page_event(state: &mut BrowserState, devtools: &DevTools, event: (&str, &str), session: &str, params: &Value) {
     if event == ("Page", "javascriptDialogOpening") {
         return dialog(state, devtools, session, params);
+    }
+    if event == ("Page", "screencastFrame") {
+        return screen::picture_came(state, devtools, session, params);
     }
     let Some(tab) = state.tab_of_session(session) else { return };
     match event {

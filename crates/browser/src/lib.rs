@@ -15,6 +15,7 @@
 mod acts;
 mod browser;
 mod chromium;
+mod control;
 mod devtools;
 mod events;
 mod failure;
@@ -27,10 +28,15 @@ mod navigation;
 mod page;
 mod pictures;
 mod pointer;
+mod recording;
+mod recordings;
+mod screen;
 mod service;
+mod shadow;
 mod snapshot;
 mod state;
 mod waiting;
 
 pub use self::chromium::{BrowserSettings, find_chromium};
+pub use self::recordings::{RecordedSession, RecordedStep, Recordings};
 pub use self::service::BrowserService;

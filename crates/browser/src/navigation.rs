@@ -46,6 +46,12 @@ impl Browser {
 
     /// Leads a tab to an address, and waits until its document is there.
     pub(crate) async fn navigate(&self, tab: &TabHandle, url: &str) -> Result<BrowserReply, ToolError> {
+        let no_address = || ToolError::validation(format!("'{}' is not an address that a browser opens.", display::shorten(url, 200)));
+        // The browser gets what was parsed here: two parsers could see two hosts in one text.
+        let parsed = Url::parse(url).map_err(|_| no_address())?;
+        if !parsed.host_str().is_none_or(is_host) {
+            return Err(no_address());
+        }
         let documents = {
             let mut state = self.state.lock();
             state.current = Some(tab.target.clone());
@@ -53,11 +59,9 @@ impl Browser {
             tab.is_crashed = false;
             tab.load.documents
         };
-        let reply = self.devtools.call(Some(&tab.session), "Page.navigate", json!({"url": url})).await;
+        let reply = self.devtools.call(Some(&tab.session), "Page.navigate", json!({"url": parsed.as_str()})).await;
         let reply = reply.map_err(|error| match error {
-            DevToolsError::Refused(why) if why.contains("invalid URL") => {
-                ToolError::validation(format!("'{}' is not an address that a browser opens.", display::shorten(url, 200)))
-            }
+            DevToolsError::Refused(why) if why.contains("invalid URL") => no_address(),
             other => PageError::from(other).into(),
         })?;
         if let Some(failed) = reply["errorText"].as_str() {
@@ -154,4 +158,9 @@ impl Browser {
         let text = format!("Closed the tab {}.", tab.id);
         Ok(BrowserReply { text, details: json!({"tab": tab.id, "closed": true}), ..BrowserReply::default() })
     }
+}
+
+/// Whether a host has only characters of names and addresses: the browser writes others in its own way.
+fn is_host(host: &str) -> bool {
+    host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte))
 }

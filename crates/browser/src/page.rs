@@ -9,8 +9,22 @@ use crate::devtools::DevToolsError;
 use crate::failure::{PageError, is_replaced};
 use crate::state::{ScriptContext, Tab};
 
-/// Runs in every frame, in a world of its own.
-pub(crate) const SCRIPT: &str = include_str!("page/script.js");
+/// Runs in an isolated world of every frame: it shares the document with the page, and no variable. The page can neither see nor change it.
+pub(crate) const SCRIPT: &str = concat!(
+    "(() => {\nif (globalThis.haft) return;\n",
+    include_str!("page/elements.js"),
+    include_str!("page/roles.js"),
+    include_str!("page/text.js"),
+    include_str!("page/unseen.js"),
+    include_str!("page/shadow.js"),
+    include_str!("page/tree.js"),
+    include_str!("page/snapshot.js"),
+    include_str!("page/acts.js"),
+    include_str!("page/waiting.js"),
+    include_str!("page/pictures.js"),
+    include_str!("page/exports.js"),
+    "})();\n"
+);
 /// The name of that world.
 pub(crate) const WORLD: &str = "haft";
 /// How often a call is made again because the document was replaced meanwhile.
@@ -76,7 +90,12 @@ impl Browser {
 
     /// The remote object of an element.
     pub(crate) async fn object(&self, tab: &TabHandle, element: &ElementHandle) -> Result<String, PageError> {
-        let found = self.evaluate(tab, &element.frame, &format!("haft.element({})", element.number), false).await?;
+        self.remote_object(tab, &element.frame, &format!("haft.element({})", element.number)).await
+    }
+
+    /// The remote object that an expression gives.
+    pub(crate) async fn remote_object(&self, tab: &TabHandle, frame: &str, expression: &str) -> Result<String, PageError> {
+        let found = self.evaluate(tab, frame, expression, false).await?;
         found.as_str().map(str::to_owned).ok_or(PageError::Stale)
     }
 

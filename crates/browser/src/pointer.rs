@@ -7,6 +7,7 @@ use haft_contract::ports::MouseButton;
 use serde_json::{Value, json};
 
 use crate::browser::Browser;
+use crate::devtools::{DevTools, PendingReply};
 use crate::failure::PageError;
 use crate::page::{ElementHandle, TabHandle};
 use crate::snapshot::number;
@@ -139,13 +140,18 @@ impl Browser {
         Ok(())
     }
 
-    fn mouse(&self, tab: &TabHandle, kind: &str, at: Point, rest: Value) -> crate::devtools::PendingReply {
-        let mut event = json!({"type": kind, "x": at.x, "y": at.y});
-        if let (Some(event), Value::Object(rest)) = (event.as_object_mut(), rest) {
-            event.extend(rest);
-        }
-        self.devtools.send(Some(&tab.session), "Input.dispatchMouseEvent", event)
+    fn mouse(&self, tab: &TabHandle, kind: &str, at: Point, rest: Value) -> PendingReply {
+        send_mouse(&self.devtools, tab, kind, at, rest)
     }
+}
+
+/// Sends what the mouse does.
+pub(crate) fn send_mouse(devtools: &DevTools, tab: &TabHandle, kind: &str, at: Point, rest: Value) -> PendingReply {
+    let mut event = json!({"type": kind, "x": at.x, "y": at.y});
+    if let (Some(event), Value::Object(rest)) = (event.as_object_mut(), rest) {
+        event.extend(rest);
+    }
+    devtools.send(Some(&tab.session), "Input.dispatchMouseEvent", event)
 }
 
 /// The bits of the keys that are held.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use haft_contract::ports::{BrowserAction, BrowserControl, BrowserReply, BrowserRequest};
+use haft_contract::ports::{BrowserAction, BrowserControl, BrowserReply, BrowserRequest, BrowserScreen, BrowserScreens};
 use haft_contract::{BoxFuture, ToolError};
 use haft_jobs::LocalProcesses;
 use serde_json::json;
@@ -18,20 +18,30 @@ const MOST_BROWSERS: usize = 8;
 type StartSlot = Arc<tokio::sync::Mutex<()>>;
 
 /// The browsers of sessions. They end when it is dropped.
-#[derive(Debug)]
 pub struct BrowserService {
     processes: Arc<LocalProcesses>,
     settings: BrowserSettings,
+    /// Who shows browsers to the user.
+    screens: Option<Arc<dyn BrowserScreens>>,
     /// Running browsers, for what must not wait.
     running: Mutex<HashMap<String, Arc<Browser>>>,
     /// One start at a time for each session.
     slots: Mutex<HashMap<String, StartSlot>>,
 }
 
+haft_contract::opaque_debug!(BrowserService: settings = settings);
+
 impl BrowserService {
     /// Browsers in the sandbox of these commands.
     pub fn new(processes: Arc<LocalProcesses>, settings: BrowserSettings) -> Self {
-        Self { processes, settings, running: Mutex::default(), slots: Mutex::default() }
+        Self { processes, settings, screens: None, running: Mutex::default(), slots: Mutex::default() }
+    }
+
+    /// Shows them to users here.
+    #[must_use]
+    pub fn with_screens(mut self, screens: Option<Arc<dyn BrowserScreens>>) -> Self {
+        self.screens = screens;
+        self
     }
 
     fn running(&self) -> MutexGuard<'_, HashMap<String, Arc<Browser>>> {
@@ -60,6 +70,10 @@ impl BrowserService {
         }
         let browser = Arc::new(Browser::start(&self.processes, session, &self.settings).await?);
         self.running().insert(session.to_owned(), Arc::clone(&browser));
+        if let Some(screens) = &self.screens {
+            let screen: Arc<dyn BrowserScreen> = Arc::clone(&browser.screen) as _;
+            screens.started(session, Arc::downgrade(&screen));
+        }
         Ok(browser)
     }
 

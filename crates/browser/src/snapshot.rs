@@ -13,6 +13,8 @@ use crate::browser::Browser;
 use crate::failure::PageError;
 use crate::page::{ElementHandle, TabHandle};
 
+/// How deep closed shadow roots are opened in each other.
+const MOST_ROUNDS: usize = 4;
 /// Frames in one snapshot, and how deep they may lie in each other.
 const MOST_FRAMES: usize = 30;
 const DEEPEST_FRAME: usize = 5;
@@ -32,6 +34,8 @@ struct FrameSnapshot {
     truncated: bool,
     /// Characters that are never seen.
     unseen: usize,
+    /// Elements that may have a closed shadow root.
+    hosts: usize,
     next: u64,
     title: String,
     url: String,
@@ -148,8 +152,15 @@ impl Browser {
             "limit": limit,
             "chars": options.max_chars.saturating_sub(text.characters),
         });
-        let found = self.script(tab, frame, &format!("snapshot({settings})")).await?;
-        let found: FrameSnapshot = serde_json::from_value(found).map_err(|error| PageError::Refused(error.to_string()))?;
+        let mut rounds = 0;
+        let found = loop {
+            let found = self.script(tab, frame, &format!("snapshot({settings})")).await?;
+            let found: FrameSnapshot = serde_json::from_value(found).map_err(|error| PageError::Refused(error.to_string()))?;
+            rounds += 1;
+            if rounds > MOST_ROUNDS || !self.open_roots(tab, frame, found.hosts).await? {
+                break found;
+            }
+        };
         if let Some(tab) = self.state.lock().tab_mut(&tab.target) {
             tab.next_element = tab.next_element.max(found.next);
         }

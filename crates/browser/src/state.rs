@@ -6,6 +6,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde_json::Value;
 use tokio::sync::watch;
 
+use crate::control::UserControl;
+use crate::screen::ScreenCast;
+
 /// Tabs at one time; further ones are closed at once.
 pub(crate) const MOST_TABS: usize = 16;
 /// Entries of the logs of a tab.
@@ -62,6 +65,10 @@ pub(crate) struct BrowserState {
     pub(crate) downloads: HashMap<String, Download>,
     /// What happened since the action began.
     pub(crate) notes: Vec<String>,
+    /// What users look at.
+    pub(crate) cast: ScreenCast,
+    /// Whether the user acts in place of the model.
+    pub(crate) user: UserControl,
 }
 
 /// A file that a page sends.

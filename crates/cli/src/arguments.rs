@@ -1,6 +1,7 @@
 //! The command line: what can be typed.
 
 mod agents;
+mod browser;
 mod caller;
 mod channels;
 mod cron;
@@ -24,6 +25,7 @@ use haft_contract::{Access, Dialect};
 use haft_tui::chat::ChatOptions;
 
 pub(crate) use self::agents::{AgentsCommand, EditAgentArgs, KEYS as AGENT_KEYS};
+pub(crate) use self::browser::BrowserCommand;
 pub(crate) use self::caller::{ActingArgs, CallerArgs};
 pub(crate) use self::channels::{ChannelsCommand, SendersCommand};
 pub(crate) use self::cron::{AddJobArgs, CronCommand};
@@ -166,6 +168,12 @@ pub(crate) enum CliCommand {
     /// Serve a page and an HTTP API: chat, approve, watch and search on this machine
     #[command(long_about = help::SERVE, after_long_help = help::SERVE_EXAMPLES)]
     Serve(ServeArgs),
+    /// Watch the browser of a session, take it over, and look at recordings
+    #[command(long_about = help::BROWSER, after_long_help = help::BROWSER_EXAMPLES, disable_help_subcommand = true)]
+    Browser {
+        #[command(subcommand)]
+        command: BrowserCommand,
+    },
     /// List and test channels for messages; pair, list and remove senders
     #[command(long_about = help::CHANNELS, after_long_help = help::CHANNELS_EXAMPLES, disable_help_subcommand = true)]
     Channels {

@@ -2,6 +2,7 @@
 
 mod agents;
 mod background;
+mod browser;
 mod call;
 pub(crate) mod channels;
 mod chat;
@@ -55,6 +56,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         CliCommand::Skills { command } => skills::run(&common, &command, &output()),
         CliCommand::Plugins { command } => plugins::run(&common, &command, &output()),
         CliCommand::Mcp(request) => mcp::run(&common, &request, &output()),
+        CliCommand::Browser { command } => browser::run(&command, &output()),
         CliCommand::Channels { command } => channels::run(&common, &command, &output()),
         CliCommand::Cron { command } => cron::run(&common, &command, &output()),
         CliCommand::Memory { command } => memory::run(&common, &command, &output()),

@@ -216,6 +216,20 @@ Examples:
   haft memory forget MEMORY.md#L3
   haft memory check";
 
+pub(crate) const BROWSER: &str = "\
+Models drive a browser of their own with the tool browser. `haft browser show` opens a live view of it on the page of `haft serve`: you \
+see what the model sees, can take the browser over with mouse and keyboard (to sign in, for instance), and hand it back. Each step is \
+recorded as a picture with the action beside it, never while you have the browser; `browser.record = false` turns that off. \
+docs/BROWSER.md describes it.";
+
+pub(crate) const BROWSER_EXAMPLES: &str = "\
+Examples:
+  haft browser show
+  haft browser show 0197 --no-open
+  haft browser recordings
+  haft browser recordings last
+  haft browser recordings last --json";
+
 pub(crate) const NODE: &str = "\
 A node is another machine that works for this one: its commands, files, camera and screen, under its own policy. Run `haft serve` and \
 `haft node pair` here, and the command that it prints on the other machine; the code on the other screen completes it. Models use nodes \

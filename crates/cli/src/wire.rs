@@ -55,7 +55,7 @@ use haft_config::Loaded;
 use haft_contract::ports::Services;
 use haft_contract::{Plan, ToolSource};
 use haft_engine::{CallLimits, Engine, EngineBuilder, Event, EventSink, Registry, Session, SessionBuilder};
-use haft_gateway::{PageApprovals, PageCanvas};
+use haft_gateway::{PageApprovals, PageBrowsers, PageCanvas};
 use haft_host::LocalHost;
 use haft_mcp::client::McpServers;
 use haft_memory::MemoryService;
@@ -81,7 +81,7 @@ pub(crate) use self::memory::MemoryFollower;
 pub(crate) use self::nodes::{LocalRunner, node_name};
 pub(crate) use self::plugins::{ProjectPlugin, plugin_store, project_plugins, register_plugin, registry_in};
 pub(crate) use self::prompts::{Prompts, prompt_folders};
-pub(crate) use self::retention::{PruneMode, PrunedKind, QUARANTINE, prune};
+pub(crate) use self::retention::{PruneMode, PrunedKind, QUARANTINE, RECORDINGS, prune};
 pub(crate) use self::server_control::{RestartRequest, ServerControl, changed_keys};
 pub(crate) use self::services::{add_planning, small_model, terminal_questions};
 pub(crate) use self::settings::{
@@ -210,6 +210,8 @@ pub(crate) struct ServedParts {
     pub(crate) channels: ServedChannels,
     /// What agents show on its page.
     pub(crate) canvas: PageCanvas,
+    /// The browsers that its page shows.
+    pub(crate) browsers: PageBrowsers,
     /// What tools can ask of the server.
     pub(crate) control: Arc<ServerControl>,
 }

@@ -13,11 +13,14 @@ pub struct BrowserConfig {
     pub program: Option<PathBuf>,
     /// Whether scripts of the model may run in pages.
     pub evaluate: bool,
+    /// Whether a picture of each step is kept.
+    pub record: bool,
 }
 
 impl From<&Provenance> for BrowserConfig {
     fn from(settings: &Provenance) -> Self {
-        let evaluate = settings.value("browser.evaluate").is_true();
-        Self { program: word(settings, "browser.program").map(PathBuf::from), evaluate }
+        let flag = |key| settings.value(key).is_true();
+        let program = word(settings, "browser.program").map(PathBuf::from);
+        Self { program, evaluate: flag("browser.evaluate"), record: flag("browser.record") }
     }
 }

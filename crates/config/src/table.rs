@@ -77,6 +77,7 @@ pub static KEYS: &[ConfigKey] = &[
     key("web.search.json.key_header", Text, UNSET, UserOnly, "The header that the key is sent in; Authorization, if absent."),
     key("browser.program", Text, UNSET, UserOnly, "The browser to start, as the path of Chromium or Chrome; the one that is installed, if absent."),
     key("browser.evaluate", Flag, ConfigValue::Flag(false), UserOnly, "Whether the browser tool may run JavaScript of the model in pages."),
+    key("browser.record", Flag, ConfigValue::Flag(true), UserOnly, "Whether a picture of each step of the browser is kept, for `haft browser recordings`."),
     key("memory.paths", TEXTS, NO_LIST, UserOnly, "Folders and Markdown files that memory_search and memory_get know besides MEMORY.md and memory/ of the workspace."),
     key("memory.embeddings", Text, UNSET, UserOnly, "The model whose embeddings memory_search compares besides the words, as provider/model, or the folder of a static model; absent means words alone."),
     key("memory.sessions", Flag, ConfigValue::Flag(false), UserOnly, "Whether memory_search searches the conversations that the agent sees, too."),

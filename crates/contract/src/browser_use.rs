@@ -42,8 +42,8 @@ impl<'a> BrowserUse<'a> {
             Effect::Connect(connect) if connect.is_tunnel() => Some((connect.host.clone(), connect.port)),
             _ => None,
         });
-        let (session, tab) = (self.cx.call().session.to_string(), tab.map(str::to_owned));
-        let request = BrowserRequest { session, tab, action, timeout, hosts: hosts.collect(), gate: self.cx.egress() };
+        let (session, call, tab) = (self.cx.call().session.to_string(), self.cx.call().id.clone(), tab.map(str::to_owned));
+        let request = BrowserRequest { session, call, tab, action, timeout, hosts: hosts.collect(), gate: self.cx.egress() };
         let reply = port.perform(request).await?;
         if reply.page.is_some() || reply.picture.is_some() || reply.file.is_some() {
             self.cx.mark_untrusted();

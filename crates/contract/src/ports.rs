@@ -6,6 +6,7 @@
 mod approval;
 mod automation;
 mod browser;
+mod browser_screen;
 mod canvas;
 mod channels;
 mod clock;
@@ -45,6 +46,7 @@ pub use browser::{
     BrowserAction, BrowserControl, BrowserReply, BrowserRequest, FieldValue, LoadState, MouseButton, PageAct, PageFile, PictureOptions,
     PictureType, SnapshotFormat, SnapshotOptions, WaitCondition,
 };
+pub use browser_screen::{BrowserScreen, BrowserScreens, MouseStep, ScreenControl, ScreenInput, ScreenView};
 pub use canvas::{CanvasCommand, CanvasDocument, CanvasPages};
 pub use channels::{
     ChannelAction, ChannelCommand, ChannelEntry, ChannelFile, ChannelKind, ChannelOffer, ChannelReceipt, MessageChannels, SendOutcome,

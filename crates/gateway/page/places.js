@@ -15,3 +15,6 @@ export const PLACES = [
   ['doctor', 'Doctor', 'd'],
   ['settings', 'Settings', 's'],
 ];
+
+/** Places that a link leads to, and not the rail: name and label. */
+export const LINKED_PLACES = [['browser', 'Browser']];

@@ -10,6 +10,7 @@ use crate::answers::{AnswerCache, AnswerStamp};
 use crate::approvals::PageApprovals;
 use crate::auth::GuardState;
 use crate::backend::GatewayBackend;
+use crate::browsers::PageBrowsers;
 use crate::canvas::PageCanvas;
 use crate::invocations::Invocations;
 use crate::sessions::SessionHost;
@@ -22,6 +23,8 @@ pub(crate) struct App {
     pub(crate) approvals: PageApprovals,
     /// What agents show on the page.
     pub(crate) canvas: PageCanvas,
+    /// The browsers that users watch.
+    pub(crate) browsers: PageBrowsers,
     pub(crate) sessions: Arc<SessionHost>,
     pub(crate) invocations: Arc<Invocations>,
     pub(crate) answers: Arc<AnswerCache>,

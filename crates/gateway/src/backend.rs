@@ -107,6 +107,16 @@ pub trait GatewayBackend: Send + Sync {
     fn automation(&self) -> Result<Arc<dyn Automation>, Failure>;
     /// The budget, as far as it is set, in dollars.
     fn budget(&self) -> Value;
+    /// The steps of the browser of a session.
+    fn recording(&self, session: &str) -> Result<Value, Failure> {
+        let _ = session;
+        Ok(serde_json::json!({ "steps": [] }))
+    }
+    /// The picture of such a step, in JPEG.
+    fn recorded_picture(&self, session: &str, number: u64) -> Option<Vec<u8>> {
+        let _ = (session, number);
+        None
+    }
     /// A request of a service to a channel: the status and the body of the answer.
     fn hook<'a>(&'a self, channel: &'a str, request: HookDelivery) -> BoxFuture<'a, (u16, String)> {
         let _ = (channel, request);

@@ -12,6 +12,7 @@ mod attachments;
 mod auth;
 mod backend;
 mod body;
+mod browsers;
 mod calls;
 mod canvas;
 mod connections;
@@ -32,6 +33,7 @@ pub use self::backend::{
     AgentChange, BackendVersions, ChangeDecision, ChangeRequest, GatewayBackend, HookDelivery, KeyEdit, LaterChanges, MemoryRequest,
     QuarantineRequest, Saving, ServerRequest, ToolRequest, UndoRequest,
 };
+pub use self::browsers::PageBrowsers;
 pub use self::canvas::PageCanvas;
 pub use self::served_sessions::ServedSessions;
 pub use self::server::{Gateway, GatewayError, GatewayOptions};

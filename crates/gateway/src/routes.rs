@@ -4,6 +4,7 @@ mod access;
 mod agents;
 mod approvals;
 mod automation;
+mod browser;
 mod canvas;
 mod changes;
 mod connections;
@@ -70,6 +71,12 @@ fn of_sessions() -> Router<App> {
         .route("/sessions/{id}/canvas", get(canvas::one))
         .route("/sessions/{id}/canvas/actions", post(canvas::act))
         .route("/canvas/answers/{request}", post(canvas::answer))
+        .route("/browsers", get(browser::list))
+        .route("/sessions/{id}/browser", get(browser::view))
+        .route("/sessions/{id}/browser/control", post(browser::control))
+        .route("/sessions/{id}/browser/input", post(browser::input))
+        .route("/sessions/{id}/recording", get(browser::recording))
+        .route("/sessions/{id}/recording/{number}", get(browser::picture))
         .route("/sessions/{id}/todos", get(sessions::todos))
         .route("/sessions/{id}/agents", get(sessions::sub_agents))
         .route("/sessions/{id}/files", get(history::files))
@@ -135,6 +142,8 @@ pub(crate) fn bodies(generator: &mut schemars::SchemaGenerator) {
     add::<agents::AgentRequest>(generator);
     add::<approvals::AnswerRequest>(generator);
     add::<automation::JobRequest>(generator);
+    add::<browser::BrowserControlRequest>(generator);
+    add::<browser::BrowserInputRequest>(generator);
     add::<canvas::CanvasAnswer>(generator);
     add::<canvas::CanvasEvent>(generator);
     add::<changes::DecideRequest>(generator);

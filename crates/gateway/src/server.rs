@@ -18,6 +18,7 @@ use crate::app::App;
 use crate::approvals::PageApprovals;
 use crate::auth::{FailureLimit, GuardState, Lifetime, NewToken, Scope, Scopes, TokenBook, TokenFile};
 use crate::backend::GatewayBackend;
+use crate::browsers::PageBrowsers;
 use crate::canvas::PageCanvas;
 use crate::connections::{PageRequests, limits};
 use crate::error::ApiError;
@@ -80,12 +81,14 @@ pub struct GatewayOptions {
     pub nodes: Option<NodeHub>,
     /// What agents show on the page; without it nothing is shown.
     pub canvas: Option<PageCanvas>,
+    /// The browsers of its sessions.
+    pub browsers: PageBrowsers,
 }
 
 impl GatewayOptions {
     /// Listens on this address, for this machine alone.
     pub fn new(address: SocketAddr) -> Self {
-        Self { address, host_names: Vec::new(), token_file: None, tls: None, nodes: None, canvas: None }
+        Self { address, host_names: Vec::new(), token_file: None, tls: None, nodes: None, canvas: None, browsers: PageBrowsers::default() }
     }
 }
 
@@ -119,9 +122,10 @@ impl Gateway {
         let (url, stop): (Arc<str>, _) = (format!("{scheme}://{name}").into(), CancellationToken::new());
         let sessions = SessionHost::new(Arc::clone(&backend), approvals.clone(), stop.clone());
         let link = format!("{url}/#token={link}");
-        let (guard, invocations, answers, nodes) = (Arc::new(guard), Arc::default(), Arc::default(), options.nodes);
+        let (guard, invocations, answers, nodes, browsers) =
+            (Arc::new(guard), Arc::default(), Arc::default(), options.nodes, options.browsers);
         let canvas = options.canvas.unwrap_or_else(|| PageCanvas::new(&approvals));
-        let app = App { backend, guard, approvals, canvas, sessions, invocations, answers, nodes, url, stop };
+        let app = App { backend, guard, approvals, canvas, browsers, sessions, invocations, answers, nodes, url, stop };
         Ok(Self { listener, tls, app, link, program_token: program.secret, notice })
     }
 

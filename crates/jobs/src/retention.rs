@@ -64,6 +64,11 @@ impl EntryFolders {
         Self { entries: folders(&data.join("checkpoints")).map(entry).collect() }
     }
 
+    /// Folders that a session each writes into; one that was written to lately is not old.
+    pub fn of_sessions(folder: &Path) -> Self {
+        Self { entries: folders(folder).map(|folder| entry(folder.clone(), modified(&folder), false)).collect() }
+    }
+
     /// The entries of a quarantine.
     pub fn quarantine(quarantine: &Quarantine) -> Self {
         let entry = |record: haft_contract::QuarantineRecord| entry(quarantine.folder_of(&record.id), record.made, false);

@@ -6,11 +6,16 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "a test that cannot continue has failed, and says why")]
 
 mod addresses;
+mod floods;
 mod hostile;
 mod lifecycle;
+mod machine;
+mod raw;
+mod screens;
 mod server;
 mod snapshots;
 mod tasks;
+mod tricks;
 mod world;
 
 use std::pin::Pin;
@@ -29,9 +34,17 @@ const CASES: &[(&str, Case)] = cases![
     snapshots::page_is_described_with_refs_and_acted_on,
     snapshots::refs_survive_re_rendering_and_stale_ones_tell_what_is_there,
     snapshots::frames_and_shadow_roots_are_part_of_the_page,
+    snapshots::closed_shadow_roots_are_opened,
     snapshots::hidden_and_unseen_text_is_marked,
     hostile::hostile_pages_are_survived,
     addresses::no_way_of_a_page_leads_to_other_addresses,
+    tricks::disguised_addresses_lead_nowhere,
+    tricks::no_request_carries_what_it_should_not,
+    floods::floods_are_bounded_in_time_and_memory,
+    screens::user_takes_over_and_hands_back,
+    machine::certificate_that_no_one_signed_is_named,
+    machine::absent_chromium_is_one_sentence_with_the_command,
+    machine::ordinary_user_has_a_browser,
     tasks::forty_tasks_are_done_by_snapshots_and_refs_alone,
 ];
 

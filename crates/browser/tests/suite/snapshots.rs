@@ -94,6 +94,26 @@ pub(crate) async fn refs_survive_re_rendering_and_stale_ones_tell_what_is_there(
     }
 }
 
+pub(crate) async fn closed_shadow_roots_are_opened() {
+    let page = "<h1>Closed</h1><x-card>Light</x-card><div id=plain style='height:40px'></div><div style='height:5px'></div><script>\
+         customElements.define('x-card', class extends HTMLElement { constructor() { super(); const root = this.attachShadow({mode:'closed'});\
+         root.innerHTML = '<p>Card: <slot></slot></p><x-inner></x-inner>'; } });\
+         customElements.define('x-inner', class extends HTMLElement { constructor() { super(); const root = this.attachShadow({mode:'closed'});\
+         root.innerHTML = '<input aria-label=Deep>'; } });\
+         const root = plain.attachShadow({mode:'closed'}); root.innerHTML = '<button>Press</button>';\
+         root.querySelector('button').onclick = (event) => { event.target.textContent = 'Pressed'; };</script>";
+    let world = World::new();
+    let server = Server::of(&[("/", Page::html(page))]).await;
+    world.open(&server.url("/")).await;
+    let snapshot = world.snapshot().await;
+    let expected = "- heading \"Closed\" [level=1]\n- paragraph: Card: Light\n- textbox \"Deep\" [ref=e2]\n- button \"Press\" [ref=e1]";
+    assert_eq!(snapshot, expected);
+    world.click("\"Press\"").await;
+    world.fill("\"Deep\"", "found").await;
+    let after = world.snapshot().await;
+    assert!(after.contains("\"Deep\" [ref=e2]") && after.contains(": found") && after.contains("button \"Pressed\" [ref=e1]"), "{after}");
+}
+
 pub(crate) async fn frames_and_shadow_roots_are_part_of_the_page() {
     let world = World::new();
     let foreign = Server::at("127.0.0.3", |request| {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use haft_browser::{BrowserService, BrowserSettings};
 use haft_contract::ports::{
-    BrowserAction, BrowserControl, BrowserReply, BrowserRequest, EgressGate, MouseButton, PageAct, SnapshotFormat, SnapshotOptions,
-    WaitCondition,
+    BrowserAction, BrowserControl, BrowserReply, BrowserRequest, BrowserScreens, EgressGate, MouseButton, PageAct, SnapshotFormat,
+    SnapshotOptions, WaitCondition,
 };
 use haft_contract::{BoxFuture, Connect, EgressRefusal, ToolError};
 use haft_host::{GuardedClient, HttpOptions, LocalFiles, NetworkRules, Resolve, SystemResolver, WorkspaceOptions};
@@ -50,24 +50,36 @@ impl World {
 
     /// With its files in this folder, which stays.
     pub(crate) fn in_folder(folder: &Path) -> Self {
-        Self::with(folder.to_owned(), None, Arc::new(SystemResolver))
+        Self::with(folder.to_owned(), None, Arc::new(SystemResolver), PAGES)
     }
 
     /// With these names in place of those of the network.
     pub(crate) fn with_names(names: impl Resolve + 'static) -> Self {
-        let temporary = tempfile::tempdir().unwrap();
-        Self::with(temporary.path().to_owned(), Some(temporary), Arc::new(names))
+        Self::with_rules(names, PAGES)
     }
 
-    fn with(folder: PathBuf, temporary: Option<tempfile::TempDir>, resolver: Arc<dyn Resolve>) -> Self {
+    /// Also with these hosts in `network.allow`.
+    pub(crate) fn with_rules(names: impl Resolve + 'static, allowed: &[&str]) -> Self {
+        let temporary = tempfile::tempdir().unwrap();
+        Self::with(temporary.path().to_owned(), Some(temporary), Arc::new(names), allowed)
+    }
+
+    /// Watched by these views, and recorded in this folder.
+    pub(crate) fn with_screens(mut self, screens: Arc<dyn BrowserScreens>, recordings: &Path) -> Self {
+        let settings = BrowserSettings { scripts: true, recordings: Some(recordings.to_owned()), ..BrowserSettings::default() };
+        self.browsers = BrowserService::new(Arc::clone(&self.processes), settings).with_screens(Some(screens));
+        self
+    }
+
+    fn with(folder: PathBuf, temporary: Option<tempfile::TempDir>, resolver: Arc<dyn Resolve>, allowed: &[&str]) -> Self {
         let (root, data) = (folder.join("root"), folder.join("data"));
         std::fs::create_dir_all(&root).unwrap();
         std::fs::create_dir_all(&data).unwrap();
         let files = Arc::new(LocalFiles::open(WorkspaceOptions::new(&root)).unwrap());
-        let http = Arc::new(GuardedClient::with(NetworkRules::parse(PAGES, &[] as &[&str]).unwrap(), HttpOptions::default(), resolver));
+        let http = Arc::new(GuardedClient::with(NetworkRules::parse(allowed, &[] as &[&str]).unwrap(), HttpOptions::default(), resolver));
         let options = ShellOptions::new(Launcher::current().unwrap(), &data);
         let processes = Arc::new(LocalProcesses::default().with_shell(options, files, http));
-        let browsers = BrowserService::new(Arc::clone(&processes), BrowserSettings { program: None, scripts: true });
+        let browsers = BrowserService::new(Arc::clone(&processes), BrowserSettings { scripts: true, ..BrowserSettings::default() });
         let gate = Arc::new(TestGate { permitted: PAGES.iter().map(|host| (*host).to_owned()).collect(), ..TestGate::default() });
         Self { folder, _temporary: temporary, processes, browsers, gate }
     }
@@ -82,6 +94,7 @@ impl World {
     pub(crate) async fn perform_in(&self, tab: Option<&str>, action: BrowserAction, timeout: Duration) -> Result<BrowserReply, ToolError> {
         let request = BrowserRequest {
             session: "s".into(),
+            call: "c1".into(),
             tab: tab.map(str::to_owned),
             action,
             timeout,

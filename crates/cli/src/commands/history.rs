@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::arguments::HistoryArgs;
 use crate::commands::block_on;
+use crate::commands::browser::recordings;
 use crate::effects;
 use crate::failure::{Exit, Failure};
 use crate::output::{DIM, Output, note, print};
@@ -54,13 +55,24 @@ async fn one(log: &Arc<dyn CallLog>, id: &str, output: &Output) -> Result<(), Fa
     let undo = (images.iter().any(is_known) && !call.undone).then(|| format!("haft undo {}", call.id));
     let note = |image: &PreImageRecord| if is_known(image) { "" } else { " (its former state was not kept)" };
     let files: Vec<String> = images.iter().map(|image| format!("{}{}", image.path.display(), note(image))).collect();
+    let recording = recording(&call)?;
     if output.json {
         let mut value = to_json(&call);
         value["files"] = json!(files);
         value["undo"] = json!(undo);
+        value["recording"] = json!(recording);
         return output.data(&value);
     }
-    print(&in_full(&call, &files, undo.as_deref(), output))
+    print(&in_full(&call, &files, undo.as_deref(), recording.as_deref(), output))
+}
+
+/// The command that shows what the browser showed after a call.
+fn recording(call: &CallRecord) -> Result<Option<String>, Failure> {
+    if call.tool != "browser" {
+        return Ok(None);
+    }
+    let steps = recordings(&wire::data_folder()?).steps(&call.session);
+    Ok(steps.iter().any(|step| step.call == call.call_id).then(|| format!("haft browser recordings {}", call.session)))
 }
 
 /// How many changed paths are shown.
@@ -70,7 +82,7 @@ const MAX_FILES: usize = 200;
 const UNKNOWN: &str = "The process ended before the result was known; the change may or may not have happened.\n\
                        If the call still runs, its result will be recorded.";
 
-fn in_full(call: &CallRecord, files: &[String], undo: Option<&str>, output: &Output) -> String {
+fn in_full(call: &CallRecord, files: &[String], undo: Option<&str>, recording: Option<&str>, output: &Output) -> String {
     let mut table = Table::new(&[("", ColumnFit::Keep), ("", ColumnFit::Keep)]);
     let mut fact = |name: &str, cell: TableCell| table.row(vec![TableCell::styled(name, DIM), cell]);
     fact("id", TableCell::new(&call.id));
@@ -98,6 +110,9 @@ fn in_full(call: &CallRecord, files: &[String], undo: Option<&str>, output: &Out
     }
     if let Some(undo) = undo {
         fact("undo", TableCell::new(undo));
+    }
+    if let Some(command) = recording {
+        fact("recording", TableCell::new(command));
     }
     let mut page = TextBuilder::default();
     page.text(&table.render(None));

@@ -5,7 +5,7 @@ mod client_files;
 mod install;
 mod json_edit;
 pub(crate) mod list;
-mod login;
+pub(super) mod login;
 mod remove;
 mod serve;
 mod test;

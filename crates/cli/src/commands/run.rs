@@ -1,7 +1,7 @@
 //! `haft run`: one turn of a conversation.
 
 mod schema;
-mod server;
+pub(super) mod server;
 
 use std::io::Read;
 use std::sync::Arc;

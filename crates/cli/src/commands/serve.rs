@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_gateway::{Gateway, GatewayError, GatewayOptions, PageApprovals, PageCanvas, ServedSessions, TlsFiles};
+use haft_gateway::{Gateway, GatewayError, GatewayOptions, PageApprovals, PageBrowsers, PageCanvas, ServedSessions, TlsFiles};
 use haft_nodes::{ControlServer, NodeHub};
 use haft_store::CallLog;
 use ring::digest::{SHA256, digest};
@@ -59,19 +59,20 @@ async fn serve(common: &Common, request: &ServeArgs, output: &Output, wire: Wire
     let approvals = PageApprovals::new(wire.settings.workspace.clone(), wire.own_file().ok());
     let stop = CancellationToken::new();
     let (nodes, channels, control) = (ServedNodes::open(&wire, &stop).await, ServedChannels::default(), Arc::new(ServerControl::default()));
-    let canvas = PageCanvas::new(&approvals);
+    let (canvas, browsers) = (PageCanvas::new(&approvals), PageBrowsers::default());
     let served = ServedParts {
         approvals: approvals.clone(),
         store: Arc::clone(&store),
         nodes: nodes.hub.clone(),
         channels: channels.clone(),
         canvas: canvas.clone(),
+        browsers: browsers.clone(),
         control: Arc::clone(&control),
     };
     let (run_folder, workspace) = (wire.run_folder(), wire.settings.workspace.clone());
     let mut options = options(request, &wire);
     options.nodes.clone_from(&nodes.hub);
-    options.canvas = Some(canvas);
+    (options.canvas, options.browsers) = (Some(canvas), browsers);
     let backend = Arc::new(ServeBackend::new(common, output, wire, served));
     let gateway = Gateway::bind(Arc::clone(&backend) as _, approvals.clone(), options).await.map_err(|error| failure(&error))?;
     let url = gateway.url().to_owned();

@@ -44,6 +44,8 @@ const OWN: &[(&[&str], &str, ValueSource)] = &[
     (&["sessions", "export"], "id", sessions),
     (&["sessions", "fork"], "id", sessions),
     (&["sessions", "delete"], "id", sessions),
+    (&["browser", "show"], "session", sessions),
+    (&["browser", "recordings"], "session", sessions),
     (&["skills", "show"], "name", skills),
     (&["history"], "id", calls),
     (&["history"], "tool", tools),

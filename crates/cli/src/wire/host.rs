@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use haft_browser::{BrowserService, BrowserSettings};
-use haft_contract::ports::Services;
+use haft_contract::ports::{BrowserScreens, Services};
 use haft_contract::{Access, SandboxDemand};
 use haft_host::{
     GuardedClient, HostParts, HttpOptions, LocalFiles, LocalHost, NetworkRules, SystemResolver, UpstreamProxy, WorkspaceOptions,
@@ -12,6 +12,7 @@ use haft_host::{
 use haft_jobs::{LocalProcesses, ShellOptions};
 
 use super::command_rules::CommandRules;
+use super::retention::RECORDINGS;
 use super::shell::{self, Calls};
 use super::{JobSettings, Wire, rule_file, settings, web};
 use crate::failure::Failure;
@@ -79,10 +80,12 @@ impl Wire {
         let files = Arc::new(LocalFiles::open(workspace).map_err(|error| Failure::config(error.message()))?);
         let (alert_log, config, workspace_files) = (data_folder.join("alerts.log"), Arc::clone(&self.settings.config), Arc::clone(&files));
         let limits = CommandRules::new(&self.policy, &agents, files.root());
+        let screens: Option<Arc<dyn BrowserScreens>> = self.served.as_ref().map(|served| Arc::new(served.browsers.clone()) as _);
         let parts = move || {
             let options = HttpOptions { parallel_per_host: config.web.parallel_per_host, proxy, ..HttpOptions::default() };
             let http = Arc::new(GuardedClient::with(network, options, Arc::new(SystemResolver)));
-            let browser = BrowserSettings { program: config.browser.program.clone(), scripts: config.browser.evaluate };
+            let recordings = (config.browser.record && calls == Calls::OfModel).then(|| data_folder.join(RECORDINGS));
+            let browser = BrowserSettings { program: config.browser.program.clone(), scripts: config.browser.evaluate, recordings };
             let processes = match shell::options(&config, &data_folder, calls) {
                 Ok(options) => {
                     let JobSettings { jobs, wait_for_exit } = jobs();
@@ -92,7 +95,7 @@ impl Wire {
                 Err(failure) => LocalProcesses::unavailable(failure.message.clone()),
             };
             let processes = Arc::new(processes);
-            let browser = BrowserService::new(Arc::clone(&processes), browser);
+            let browser = BrowserService::new(Arc::clone(&processes), browser).with_screens(screens);
             HostParts { http, processes, browser: Some(Arc::new(browser)) }
         };
         let web = web::settings(&self.settings.config.web, &|name| std::env::var(name).ok().filter(|value| !value.trim().is_empty()));

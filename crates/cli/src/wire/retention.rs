@@ -11,6 +11,9 @@ use haft_store::{StatePruner, StoreError};
 /// The folder of the entries in quarantine, in that of the data.
 pub(crate) const QUARANTINE: &str = "quarantine";
 
+/// The folder of recordings of the browser, in that of the data.
+pub(crate) const RECORDINGS: &str = "recordings";
+
 /// Whether anything is removed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum PruneMode {
@@ -52,6 +55,7 @@ pub(crate) fn prune(data_folder: &Path, limits: &RetentionSettings, mode: PruneM
     let folders = [
         kind("changes", limits.changes, &EntryFolders::changes(data_folder), mode),
         kind("checkpoints", limits.checkpoints, &EntryFolders::checkpoints(data_folder, &store.workspaces_in_use()?), mode),
+        kind("recordings", limits.spills, &EntryFolders::of_sessions(&data_folder.join(RECORDINGS)), mode),
         kind("quarantine", limits.quarantine, &EntryFolders::quarantine(&quarantine), mode),
     ];
     kinds.extend(folders.map(|pruned| pruned.unwrap_or_else(|never| match never {})));

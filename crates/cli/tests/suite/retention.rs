@@ -59,8 +59,16 @@ fn prune_is_a_dry_run_until_it_is_told_otherwise() {
     let world = filled();
     let before = counts(&world);
     let report = world.run(&["prune", "--json"]).json();
-    let expected =
-        [("history", 1), ("pre-images", 1), ("sessions", 1), ("spills", 1), ("changes", 1), ("checkpoints", 0), ("quarantine", 0)];
+    let expected = [
+        ("history", 1),
+        ("pre-images", 1),
+        ("sessions", 1),
+        ("spills", 1),
+        ("changes", 1),
+        ("checkpoints", 0),
+        ("recordings", 0),
+        ("quarantine", 0),
+    ];
     assert_eq!((removed(&report), &report["dry_run"]), (expected.to_vec(), &json!(true)));
     let shown = world.run(&["prune"]);
     assert!(shown.stdout.lines().next().unwrap().contains("WOULD GO"), "{shown:?}");
@@ -78,8 +86,16 @@ fn limits_come_from_the_configuration() {
     let world = filled();
     world.configure("[retention]\nhistory = { days = 0, size = 0 }\nsessions.days = 36500\nspills = { days = 0, size = \"1B\" }\n");
     let report = world.run(&["prune", "--json"]).json();
-    let expected =
-        [("history", 0), ("pre-images", 1), ("sessions", 0), ("spills", 1), ("changes", 1), ("checkpoints", 0), ("quarantine", 0)];
+    let expected = [
+        ("history", 0),
+        ("pre-images", 1),
+        ("sessions", 0),
+        ("spills", 1),
+        ("changes", 1),
+        ("checkpoints", 0),
+        ("recordings", 0),
+        ("quarantine", 0),
+    ];
     // The new spill exceeds its size too, but it was written a moment ago.
     assert_eq!(removed(&report), expected);
     assert_eq!(report["kinds"][0]["limit"], json!({ "days": null, "bytes": null }));

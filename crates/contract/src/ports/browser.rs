@@ -263,6 +263,8 @@ pub enum BrowserAction {
 pub struct BrowserRequest {
     /// The session.
     pub session: String,
+    /// The id of the call.
+    pub call: String,
     /// The tab; the current one, if absent.
     pub tab: Option<String>,
     /// What to do.

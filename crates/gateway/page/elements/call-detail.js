@@ -68,6 +68,7 @@ function actions(call) {
         'Undo…',
       ),
     call.record && h('a.button', { href: href('history', call.record) }, 'In the history'),
+    call.tool === 'browser' && h('a.button', { href: href('browser', call.session, { call: call.id }) }, 'Browser and recording'),
     call.started && h('small', { title: call.record ?? '' }, fullTime(call.started)),
   );
 }

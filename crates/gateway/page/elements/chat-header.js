@@ -50,6 +50,8 @@ export function chatHeader(place) {
       h('a.button', { href: href('agents', agent), title: 'The agent of this session: choose its tools' }, `agent: ${agent}`),
       modelButton(session),
       access && accessButton(session, access),
+      place.transcript?.items.some((item) => item.type === 'call' && item.call?.tool === 'browser') &&
+        h('a.button', { href: href('browser', session?.id), title: 'Watch the browser of this session, or take it over' }, 'Browser'),
       session &&
         h(
           'button',

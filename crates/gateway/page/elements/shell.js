@@ -3,7 +3,7 @@
 import { fill, h, setText } from '../dom.js';
 import { dayName } from '../format.js';
 import { report, toast } from '../notices.js';
-import { PLACES } from '../places.js';
+import { LINKED_PLACES, PLACES } from '../places.js';
 import { href, onRoute, route } from '../router.js';
 import { sessionLook } from '../states.js';
 import { store } from '../store.js';
@@ -121,8 +121,8 @@ class Shell extends HTMLElement {
     if (isSame) return;
     this.place?.unmount?.();
     this.place = null;
-    const known = PLACES.some(([name]) => name === to.place);
-    if (to.place !== 'chat') document.title = `${PLACES.find(([name]) => name === to.place)?.[1] ?? 'Not found'} – Haft`;
+    const known = [...PLACES, ...LINKED_PLACES].find(([name]) => name === to.place);
+    if (to.place !== 'chat') document.title = `${known?.[1] ?? 'Not found'} – Haft`;
     try {
       if (!known)
         return fill(

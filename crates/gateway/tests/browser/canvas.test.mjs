@@ -1,8 +1,8 @@
 // The canvas: a model that is scripted here shows documents and interfaces, hostile ones too, and gets what the user does in them.
 
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
 import { after, describe } from 'node:test';
+import { scriptedModel } from './model.mjs';
 import { openWorld, send } from './open.mjs';
 import { otherSite } from './server.mjs';
 import { step } from './steps.mjs';
@@ -38,41 +38,6 @@ window.done = (async () => {
 })();
 </script>`;
 
-/** A provider that answers with the next step of a script, and remembers what it was sent. */
-async function scriptedModel() {
-  const asked = [];
-  const steps = [];
-  const server = createServer((request, response) => {
-    let body = '';
-    request.on('data', (bytes) => {
-      body += bytes;
-    });
-    request.on('end', () => {
-      asked.push(body);
-      const next = steps.shift() ?? 'Nothing more.';
-      const message =
-        typeof next === 'string'
-          ? { role: 'assistant', content: next }
-          : {
-              role: 'assistant',
-              content: null,
-              tool_calls: [{ id: `c${asked.length}`, type: 'function', function: { name: 'canvas', arguments: JSON.stringify(next) } }],
-            };
-      response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ choices: [{ index: 0, message, finish_reason: typeof next === 'string' ? 'stop' : 'tool_calls' }] }));
-    });
-  });
-  await new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const close = () =>
-    new Promise((resolve) => {
-      server.close(resolve);
-      server.closeAllConnections();
-    });
-  return { asked, steps, url: `http://127.0.0.1:${server.address().port}/v1`, close };
-}
-
 describe('canvas', { timeout: 240_000 }, () => {
   const seen = [];
   let model;
@@ -82,7 +47,7 @@ describe('canvas', { timeout: 240_000 }, () => {
         seen.push(request.url);
         return { body: 'x' };
       });
-      model = await scriptedModel();
+      model = await scriptedModel('canvas');
       const config = `model = "work/m"\n[providers.work]\nprotocol = "openai"\nbase_url = "${model.url}"\n`;
       return { config, files: { 'attack.html': ATTACK.replaceAll('SITE', opened.site.url) } };
     },

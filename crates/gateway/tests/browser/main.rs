@@ -107,3 +107,8 @@ fn page_is_small_fast_accessible_and_survives_a_restart() {
 fn canvas_shows_what_agents_make_and_reaches_nothing() {
     run("canvas.test.mjs");
 }
+
+#[test]
+fn browser_is_watched_taken_over_handed_back_and_recorded() {
+    run("live.test.mjs");
+}

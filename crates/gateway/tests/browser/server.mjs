@@ -50,7 +50,7 @@ export class HaftServer {
     return { cwd: this.workspace, env, stdio: ['ignore', 'pipe', 'pipe'], signal: 'INT' };
   }
 
-  /** Runs a command of the same user in the same workspace. */
+  /** Runs a command of the same user in the same workspace, and returns what it printed. */
   async haft(values) {
     const child = spawnOwned(haftProgram(), values, this.#options());
     let output = '';
@@ -64,6 +64,7 @@ export class HaftServer {
     });
     clearTimeout(timer);
     if (code !== 0) throw new Error(`haft ${values.join(' ')} ended with ${code}: ${output}`);
+    return output;
   }
 
   async run(flags) {
@@ -108,17 +109,17 @@ export class HaftServer {
 }
 
 /** A server on loopback that answers every request with `answer(request)`. */
-export async function otherSite(answer) {
+export async function otherSite(answer, host = '127.0.0.1') {
   const server = createServer((request, response) => {
     const { status = 200, type = 'text/html', body = '', headers = {} } = answer(request) ?? {};
     response.writeHead(status, { 'content-type': type, ...headers });
     response.end(body);
   });
   await new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
+    server.listen(0, host, resolve);
   });
   return {
-    url: `http://127.0.0.1:${server.address().port}`,
+    url: `http://${host}:${server.address().port}`,
     close: () =>
       new Promise((resolve) => {
         server.close(resolve);

@@ -56,7 +56,7 @@ pub(super) fn log_out(wire: &Wire, name: &str, output: &Output) -> Result<Exit, 
 }
 
 /// Opens the link in the user's browser, if there is one. It was checked to be an address of the web, and is one argument.
-fn open_browser(link: &str) {
+pub(in crate::commands) fn open_browser(link: &str) {
     let has_screen = cfg!(target_os = "macos") || ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some());
     if !has_screen {
         return;

@@ -101,7 +101,7 @@ fn write_text(text: &str) -> Result<(), Failure> {
 }
 
 /// A server of this machine.
-struct ServerClient {
+pub(in crate::commands) struct ServerClient {
     url: String,
     token: String,
     http: reqwest::Client,
@@ -109,7 +109,7 @@ struct ServerClient {
 
 impl ServerClient {
     /// The named server, or the one that runs for this user.
-    fn find(named: &str) -> Result<Self, Failure> {
+    pub(in crate::commands) fn find(named: &str) -> Result<Self, Failure> {
         let known = || -> Option<Value> {
             let text = std::fs::read_to_string(wire::data_folder().ok()?.join("run").join(SERVER_FILE)).ok()?;
             serde_json::from_str(&text).ok()
@@ -137,7 +137,11 @@ impl ServerClient {
         Ok(Self { url, token, http })
     }
 
-    async fn send(&self, method: reqwest::Method, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
+    pub(in crate::commands) fn url(&self) -> &str {
+        &self.url
+    }
+
+    pub(in crate::commands) async fn send(&self, method: reqwest::Method, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
         let failed = |error: reqwest::Error| Failure::failed("execution_error", format!("the answer of the server broke off: {error}"));
         let text = self.request(method, path, body).await?.text().await.map_err(failed)?;
         Ok(serde_json::from_str(&text).unwrap_or_default())

@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use super::config_files::ConfigFiles;
 use super::{agents, changes, machine, memory, servers, settings, spills, tools, undo};
 use crate::arguments::{CallerArgs, Common};
+use crate::commands::browser::recordings;
 use crate::commands::chat::Backend;
 use crate::failure::Failure;
 use crate::output::{Output, note};
@@ -283,6 +284,15 @@ impl GatewayBackend for ServeBackend {
 
     fn budget(&self) -> Value {
         machine::budget(self)
+    }
+
+    fn recording(&self, session: &str) -> Result<Value, Failure> {
+        let recordings = recordings(&self.wire_of(None)?.settings.data_folder);
+        Ok(json!({ "steps": recordings.steps(session) }))
+    }
+
+    fn recorded_picture(&self, session: &str, number: u64) -> Option<Vec<u8>> {
+        recordings(&self.wire_of(None).ok()?.settings.data_folder).picture(session, number)
     }
 
     fn hook<'a>(&'a self, channel: &'a str, request: HookDelivery) -> BoxFuture<'a, (u16, String)> {

@@ -1,0 +1,68 @@
+// The browser of a session: what it shows now, with take-over by the user, and the steps of its recording.
+
+import { api } from '../api.js';
+import { fill, h, setText, visible } from '../dom.js';
+import { fullTime, when } from '../format.js';
+import { href } from '../router.js';
+import { isOpen } from '../states.js';
+import { store } from '../store.js';
+import { browserScreen } from '../elements/browser-screen.js';
+import { empty, page } from '../elements/page.js';
+
+export function mount(root, { id, query }) {
+  const title = store.sessions.get(id)?.title;
+  const body = page(root, 'Browser', id && h('a.button', { href: href('chat', id) }, title ? `Session: ${title}` : 'To its session'));
+  if (!id) {
+    fill(body, empty('Each session has a browser of its own. Open a session whose agent uses it.', 'To the chat', href('chat')));
+    return {};
+  }
+  const screen = browserScreen(id);
+  const count = h('small', { role: 'status' });
+  const strip = h('ol.strip', { 'aria-label': 'Recording' });
+  fill(body, screen.element, h('h2', 'Recording ', count), strip);
+  let wanted = query.get('call');
+  let timer = 0;
+  let shown = '';
+  reload();
+  const stop = store.on('calls', (call) => call.session === id && call.tool === 'browser' && !isOpen(call) && reloadSoon());
+  return {
+    unmount: () => {
+      clearTimeout(timer);
+      stop();
+      screen.end();
+    },
+  };
+
+  /** The picture of a step comes a moment after its call. */
+  function reloadSoon() {
+    clearTimeout(timer);
+    timer = setTimeout(reload, 700);
+  }
+
+  async function reload() {
+    const { steps } = await api.get(api.session(id, '/recording')).catch(() => ({ steps: [] }));
+    setText(count, steps.length === 1 ? '1 step' : `${steps.length} steps`);
+    const state = JSON.stringify(steps);
+    if (state === shown) return;
+    shown = state;
+    fill(strip, steps.length ? steps.map(one) : h('li.muted', 'Nothing was recorded: a recording begins when the agent opens a page.'));
+    strip.querySelector('[aria-current]')?.scrollIntoView({ block: 'center' });
+    wanted = null;
+  }
+
+  function one(step) {
+    const path = api.session(id, `/recording/${step.number}`);
+    return h(
+      'li',
+      { 'aria-current': step.call === wanted && 'step' },
+      step.has_picture
+        ? h('a', { href: path, target: '_blank', rel: 'noopener' }, h('img', { src: path, loading: 'lazy', alt: `After: ${step.action}` }))
+        : h('div.muted', 'no picture'),
+      h('strong', `${step.number}. `, visible(step.action)),
+      !step.is_done && h('span.state.fail', '✗ ', visible(step.outcome)),
+      h('small', visible(step.url)),
+      h('small', { title: fullTime(new Date(step.at).toISOString()) }, when(new Date(step.at).toISOString())),
+      h('a', { href: href('chat', id, { call: step.call }) }, 'Its call'),
+    );
+  }
+}

@@ -1,0 +1,38 @@
+// A model that does what a test tells it.
+
+import { createServer } from 'node:http';
+
+/** A provider that answers with the next step of a script, a text or the arguments of a call of `tool`, and remembers what it was sent. */
+export async function scriptedModel(tool) {
+  const asked = [];
+  const steps = [];
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (bytes) => {
+      body += bytes;
+    });
+    request.on('end', () => {
+      asked.push(body);
+      const next = steps.shift() ?? 'Nothing more.';
+      const message =
+        typeof next === 'string'
+          ? { role: 'assistant', content: next }
+          : {
+              role: 'assistant',
+              content: null,
+              tool_calls: [{ id: `c${asked.length}`, type: 'function', function: { name: tool, arguments: JSON.stringify(next) } }],
+            };
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ choices: [{ index: 0, message, finish_reason: typeof next === 'string' ? 'stop' : 'tool_calls' }] }));
+    });
+  });
+  await new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const close = () =>
+    new Promise((resolve) => {
+      server.close(resolve);
+      server.closeAllConnections();
+    });
+  return { asked, steps, url: `http://127.0.0.1:${server.address().port}/v1`, close };
+}
