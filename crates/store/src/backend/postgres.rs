@@ -24,6 +24,7 @@ mod failure;
 mod history;
 mod jobs;
 mod link;
+mod memory;
 mod messages;
 mod migrate;
 mod objects;
@@ -121,6 +122,11 @@ impl PostgresLog {
     /// Blobs on the same server.
     pub fn objects(&self) -> PostgresObjects {
         PostgresObjects::new(Arc::clone(&self.database))
+    }
+
+    /// The index of memory of this name, on the same server. It blocks.
+    pub fn memory(&self, name: &str) -> Result<Arc<dyn crate::MemoryStore>, StoreError> {
+        Ok(Arc::new(memory::ServerMemory::open(Arc::clone(&self.database), name)?))
     }
 
     /// What removes old data, also the files in this folder.
