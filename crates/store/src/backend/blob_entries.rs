@@ -27,7 +27,7 @@ impl BlobEntries {
     }
 
     /// The entry of an object; absent for a key that is none of ours.
-    fn entry(&self, object: BlobObject) -> Option<StoredEntry<BlobKey>> {
+    fn entry(&self, object: &BlobObject) -> Option<StoredEntry<BlobKey>> {
         let path = Path::new(&object.key);
         let is_plain = path.components().all(|part| matches!(part, Component::Normal(_)));
         let below = path.strip_prefix(self.files.folder().file_name()?).ok().filter(|_| is_plain)?;
@@ -51,7 +51,7 @@ impl Prunable for BlobEntries {
             let kind = self.files.folder().file_name().unwrap_or_default().to_string_lossy().into_owned();
             let listing = Arc::clone(objects);
             let listed = waited(move || Box::pin(async move { listing.list(&format!("{kind}/"), usize::MAX).await }))?;
-            entries.extend(listed.into_iter().filter_map(|object| self.entry(object)).map(|entry| (entry.key.file.clone(), entry)));
+            entries.extend(listed.into_iter().filter_map(|object| self.entry(&object)).map(|entry| (entry.key.file.clone(), entry)));
         }
         Ok(entries.into_values().collect())
     }

@@ -96,7 +96,9 @@ impl MemoryVectors for ServerMemory {
             })?;
             let Some((last, _)) = found.last() else { return Ok(()) };
             after = *last;
-            found.iter().for_each(|(id, bytes)| each(VectorRow { id: *id, bytes }));
+            for (id, bytes) in &found {
+                each(VectorRow { id: *id, bytes });
+            }
         }
     }
 
