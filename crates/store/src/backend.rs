@@ -41,7 +41,7 @@ pub use memory_index::MemoryDatabase;
 #[cfg(feature = "postgres")]
 pub use postgres::{
     CopiedKind, PostgresAutomation, PostgresChannels, PostgresJobs, PostgresLog, PostgresObjects, PostgresOptions, PostgresPruner,
-    PostgresSessions, StoreCopy,
+    PostgresSessions, PostgresWork, StoreCopy,
 };
 #[cfg(feature = "sqlite")]
 pub use shared_blobs::SharedBlobs;

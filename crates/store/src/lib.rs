@@ -18,6 +18,8 @@ mod session_store;
 mod short_id;
 #[cfg(feature = "sqlite")]
 mod state_store;
+#[cfg(feature = "postgres")]
+mod work_store;
 
 pub use automation_store::{AutomationChange, AutomationStore, RunOwner};
 #[cfg(feature = "files")]
@@ -25,7 +27,7 @@ pub use backend::FileBlobs;
 #[cfg(feature = "postgres")]
 pub use backend::{
     BucketObjects, BucketSettings, CopiedKind, PostgresAutomation, PostgresChannels, PostgresJobs, PostgresLog, PostgresObjects,
-    PostgresOptions, PostgresPruner, PostgresSessions, StoreCopy,
+    PostgresOptions, PostgresPruner, PostgresSessions, PostgresWork, StoreCopy,
 };
 pub use backend::{InMemoryBlobs, InMemoryCallLog, InMemorySessionStore};
 #[cfg(feature = "sqlite")]
@@ -53,3 +55,5 @@ pub use session_store::{
 };
 #[cfg(feature = "sqlite")]
 pub use state_store::{OpenedState, StatePruner, StateStore, open_memory};
+#[cfg(feature = "postgres")]
+pub use work_store::{LeaseAnswer, NewWork, WorkClaim, WorkLease, WorkRecord, WorkState, WorkerRecord};

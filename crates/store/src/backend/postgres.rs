@@ -39,6 +39,7 @@ mod sub_agents;
 mod tls;
 mod todos;
 mod usage;
+mod work;
 mod writer;
 
 use std::collections::HashSet;
@@ -56,6 +57,7 @@ pub use self::jobs::PostgresJobs;
 pub use self::objects::PostgresObjects;
 pub use self::retention::PostgresPruner;
 pub use self::sessions::PostgresSessions;
+pub use self::work::PostgresWork;
 use super::write::StoreChange;
 use crate::{CallFilter, CallLog, CallRecord, CallRow, PreImageRecord, StoreError};
 
@@ -122,6 +124,11 @@ impl PostgresLog {
     /// Blobs on the same server.
     pub fn objects(&self) -> PostgresObjects {
         PostgresObjects::new(Arc::clone(&self.database))
+    }
+
+    /// Work of several machines on the same server.
+    pub fn work(&self) -> PostgresWork {
+        PostgresWork::new(Arc::clone(&self.database))
     }
 
     /// The index of memory of this name, on the same server. It blocks.

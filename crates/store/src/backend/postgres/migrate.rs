@@ -8,7 +8,8 @@ use crate::StoreError;
 const MIGRATIONS: &[(i64, &str)] = &[(13, include_str!("../migrations/postgres/0013_state.sql"))];
 
 /// What only a server has: the index of memory, work of several machines. Its versions are its own.
-const SERVER_MIGRATIONS: &[(i64, &str)] = &[(1, include_str!("../migrations/postgres/server_0001_memory.sql"))];
+const SERVER_MIGRATIONS: &[(i64, &str)] =
+    &[(1, include_str!("../migrations/postgres/server_0001_memory.sql")), (2, include_str!("../migrations/postgres/server_0002_work.sql"))];
 
 /// One process at a time changes the schema. The number only has to be no other's.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(5223876411203)";
