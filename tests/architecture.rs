@@ -21,6 +21,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("store", &["contract"]),
     ("channels", &["contract", "store", "text", "websocket"]),
     ("cron", &["contract", "store", "text"]),
+    ("fleet", &["contract", "store", "text"]),
     ("memory", &["contract", "patch", "store", "text"]),
     ("policy", &["contract", "pattern", "programs", "text"]),
     ("engine", &["contract", "policy", "redact", "store", "text"]),

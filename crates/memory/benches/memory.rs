@@ -118,6 +118,7 @@ fn settings(data_folder: PathBuf) -> MemorySettings {
         diversity: 0.0,
         indexing_time: None,
         data_folder,
+        server: None,
         name: "bench".into(),
         calendar: Arc::new(|| (SystemTime::now(), jiff::Zoned::now().date())),
     }

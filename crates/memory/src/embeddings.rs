@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use haft_contract::BoxFuture;
-use haft_store::{MemoryDatabase, StoreError};
+use haft_store::{MemoryStore, StoreError};
 use tokio::time::{Instant, timeout_at};
 
 use crate::vectors::normalized;
@@ -40,7 +40,7 @@ pub(crate) async fn vectors_of(embedder: &dyn Embedder, texts: &[String]) -> Res
 }
 
 /// Adds the vectors that are missing, until the deadline. Returns how many are still missing.
-pub(crate) async fn add_missing(embedder: &dyn Embedder, database: &Arc<MemoryDatabase>, deadline: Instant) -> Result<u64, EmbedderError> {
+pub(crate) async fn add_missing(embedder: &dyn Embedder, database: &Arc<dyn MemoryStore>, deadline: Instant) -> Result<u64, EmbedderError> {
     loop {
         let (reading, model) = (Arc::clone(database), embedder.model().to_owned());
         let Some(missing) = in_store(move || reading.missing_vectors(&model, BATCH)).await? else { return Ok(0) };

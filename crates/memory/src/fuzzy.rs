@@ -1,5 +1,7 @@
 //! Words of the index that were probably meant by a word that it does not have.
 
+use haft_store::GramQuery;
+
 use crate::words::stem;
 
 /// Shorter words are not corrected: too many others are near.
@@ -22,19 +24,17 @@ pub(crate) fn is_correctable(word: &str) -> bool {
         && !crate::words::is_ideographic(word.chars().next().unwrap_or(' '))
 }
 
-/// The FTS5 expression of trigrams that words near this one match, and how many characters they have. One typing error leaves two
+/// The trigrams that words near this one have, and how many characters they have. One typing error leaves two
 /// neighbouring trigrams of a long word as they are, which is more selective than one.
-pub(crate) fn gram_expression(word: &str) -> Option<(String, std::ops::RangeInclusive<usize>)> {
+pub(crate) fn grams(word: &str) -> Option<(GramQuery, std::ops::RangeInclusive<usize>)> {
     let chars: Vec<char> = word.chars().collect();
     if chars.len() < SHORTEST {
         return None;
     }
-    let quoted = |gram: &[char]| format!("\"{}\"", gram.iter().collect::<String>());
-    let grams: Vec<String> = chars.windows(3).map(quoted).collect();
-    let parts: Vec<String> =
-        if chars.len() >= 8 { grams.windows(2).map(|pair| format!("({} AND {})", pair[0], pair[1])).collect() } else { grams };
+    let grams: Vec<String> = chars.windows(3).map(|gram| gram.iter().collect()).collect();
+    let parts: GramQuery = grams.windows(if chars.len() >= 8 { 2 } else { 1 }).map(<[String]>::to_vec).collect();
     let reach = if chars.len() >= 8 { 2 } else { 1 };
-    Some((parts.join(" OR "), chars.len().saturating_sub(reach)..=chars.len() * 3))
+    Some((parts, chars.len().saturating_sub(reach)..=chars.len() * 3))
 }
 
 /// The best of the candidates: those with few typing errors, then those that contain the word.
@@ -83,9 +83,9 @@ mod tests {
 
     #[test]
     fn expressions_hold_quoted_trigrams_alone() {
-        assert_eq!(gram_expression("abc"), None);
-        assert_eq!(gram_expression("abcde").unwrap().0, "\"abc\" OR \"bcd\" OR \"cde\"");
-        assert!(gram_expression("abcdefgh").unwrap().0.starts_with("(\"abc\" AND \"bcd\") OR "));
+        assert_eq!(grams("abc"), None);
+        assert_eq!(grams("abcde").unwrap().0, [["abc"], ["bcd"], ["cde"]]);
+        assert_eq!(grams("abcdefgh").unwrap().0[0], ["abc", "bcd"]);
         assert!(is_correctable("datbase") && !is_correctable("1234") && !is_correctable("数据库连接") && !is_correctable("abc"));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use haft_store::{MemoryDatabase, StoreError};
+use haft_store::{MemoryStore, StoreError, WordQuery};
 use haft_text::truncate::first_bytes;
 use jiff::civil::Date;
 
@@ -41,9 +41,8 @@ impl WordGroup {
         own.chain(self.corrections.iter().map(|correction| (correction.word.as_str(), correction.weight)))
     }
 
-    fn expression(&self) -> String {
-        let quoted: Vec<String> = self.spellings().map(|(word, _)| quoted(word)).collect();
-        format!("({})", quoted.join(" OR "))
+    fn words(&self) -> Vec<String> {
+        self.spellings().map(|(word, _)| word.to_owned()).collect()
     }
 }
 
@@ -51,11 +50,6 @@ impl WordGroup {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct ParsedQuestion {
     pub(crate) groups: Vec<WordGroup>,
-}
-
-/// A word as FTS5 takes it: in quotes nothing is syntax. Our words have no quotes in them.
-fn quoted(word: &str) -> String {
-    format!("\"{}\"", word.replace('"', ""))
 }
 
 /// The words of a question, each once; common ones only if there are no others.
@@ -77,11 +71,11 @@ pub(crate) fn question_words(text: &str, today: Date) -> Vec<String> {
 
 impl ParsedQuestion {
     /// Reads a question: how common its words are, and what was meant by those that no chunk has.
-    pub(crate) fn read(text: &str, today: Date, database: &MemoryDatabase, chunks: u64) -> Result<Self, StoreError> {
+    pub(crate) fn read(text: &str, today: Date, database: &dyn MemoryStore, chunks: u64) -> Result<Self, StoreError> {
         let mut groups = Vec::new();
         let mut corrected = 0;
         for word in question_words(text, today) {
-            let mut frequency = database.frequency(&quoted(&word))?;
+            let mut frequency = database.frequency(&word)?;
             let mut corrections = Vec::new();
             if frequency == 0 && corrected < CORRECTED && fuzzy::is_correctable(&word) {
                 corrected += 1;
@@ -93,26 +87,26 @@ impl ParsedQuestion {
         Ok(Self { groups })
     }
 
-    /// An expression that chunks with all words match; absent where some word is nowhere.
-    pub(crate) fn every_word(&self) -> Option<String> {
+    /// What chunks with all words meet; absent where some word is nowhere.
+    pub(crate) fn every_word(&self) -> Option<WordQuery> {
         if self.groups.len() < 2 || self.groups.iter().any(|group| group.frequency == 0) {
             return None;
         }
-        Some(self.groups.iter().map(WordGroup::expression).collect::<Vec<_>>().join(" AND "))
+        Some(WordQuery::Every(self.groups.iter().map(WordGroup::words).collect()))
     }
 
     /// Whether every word that is somewhere is nearly everywhere, so that no chunk fits much better than others.
-    pub(crate) fn is_common(&self) -> bool {
-        self.groups.iter().all(|group| group.frequency == 0 || group.frequency >= MemoryDatabase::COUNTED)
+    pub(crate) fn is_common(&self, counted: u64) -> bool {
+        self.groups.iter().all(|group| group.frequency == 0 || group.frequency >= counted)
     }
 
-    /// An expression that chunks with any word match. Very common words are left out if there are others: they match everything.
-    pub(crate) fn any_word(&self, chunks: u64) -> Option<String> {
+    /// What chunks with any word meet. Very common words are left out if there are others: they match everything.
+    pub(crate) fn any_word(&self, chunks: u64) -> Option<WordQuery> {
         let present = || self.groups.iter().filter(|group| group.frequency > 0);
         let too_common = (chunks / 20).max(200);
-        let rare: Vec<String> = present().filter(|group| group.frequency <= too_common).map(WordGroup::expression).collect();
-        let chosen = if rare.is_empty() { present().map(WordGroup::expression).collect() } else { rare };
-        (!chosen.is_empty()).then(|| chosen.join(" OR "))
+        let rare: Vec<Vec<String>> = present().filter(|group| group.frequency <= too_common).map(WordGroup::words).collect();
+        let chosen = if rare.is_empty() { present().map(WordGroup::words).collect() } else { rare };
+        (!chosen.is_empty()).then_some(WordQuery::Any(chosen))
     }
 }
 
@@ -122,8 +116,8 @@ fn weight(frequency: u64, chunks: u64) -> f64 {
     (1.0 + chunks as f64 / (frequency as f64 + 1.0)).ln()
 }
 
-fn meant(word: &str, database: &MemoryDatabase) -> Result<Vec<Correction>, StoreError> {
-    let Some((grams, characters)) = fuzzy::gram_expression(word) else { return Ok(Vec::new()) };
+fn meant(word: &str, database: &dyn MemoryStore) -> Result<Vec<Correction>, StoreError> {
+    let Some((grams, characters)) = fuzzy::grams(word) else { return Ok(Vec::new()) };
     let mut candidates = database.terms(&grams, characters, CANDIDATES)?;
     let length = word.chars().count();
     if let Some(first) = word.chars().next().filter(|_| length <= SHORT) {
@@ -135,7 +129,7 @@ fn meant(word: &str, database: &MemoryDatabase) -> Result<Vec<Correction>, Store
     // Words of files that are gone are still known.
     let mut present = Vec::new();
     for correction in found.drain(..) {
-        if database.frequency(&quoted(&correction.word))? > 0 {
+        if database.frequency(&correction.word)? > 0 {
             present.push(correction);
         }
     }

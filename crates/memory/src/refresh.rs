@@ -7,7 +7,7 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use haft_contract::ports::MemoryWriter;
-use haft_store::{FileStamp, KnownFile, MemoryDatabase, NewChunk, NewFile, StoreError};
+use haft_store::{FileStamp, KnownFile, MemoryStore, NewChunk, NewFile, StoreError};
 use haft_text::numbers;
 use ring::digest::{SHA256, digest};
 
@@ -124,7 +124,7 @@ fn short_digest(bytes: &[u8]) -> [u8; 16] {
 
 /// Writes what the walk sends, until it has sent all. Runs on a thread of its own. Returns whether the index has changed.
 pub(crate) fn write_readings(
-    database: &MemoryDatabase,
+    database: &dyn MemoryStore,
     known: &HashMap<String, KnownFile>,
     readings: &Receiver<FileReading>,
     writers: Option<(&Arc<dyn WriterSource>, &tokio::runtime::Handle)>,
@@ -172,7 +172,7 @@ impl WriteBatch {
         self.bytes >= BATCH_BYTES || self.files.len() >= BATCH_FILES || self.touched.len() >= BATCH_FILES
     }
 
-    fn write(&mut self, database: &MemoryDatabase) -> Result<(), StoreError> {
+    fn write(&mut self, database: &dyn MemoryStore) -> Result<(), StoreError> {
         self.has_written |= !self.files.is_empty() || !self.touched.is_empty();
         if !self.files.is_empty() {
             database.put(&self.files)?;

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::SystemTime;
 
 use haft_contract::ports::{MemoryHit, MemoryQuery, MemorySource, MemoryWriter};
-use haft_store::{MemoryDatabase, StoreError};
+use haft_store::{MemoryStore, StoreError, WordQuery};
 use jiff::civil::Date;
 
 use crate::question::ParsedQuestion;
@@ -30,7 +30,7 @@ pub(crate) type NearChunks = Vec<(i64, f64)>;
 
 /// Finds the best chunks of visible files.
 pub(crate) fn search(
-    database: &MemoryDatabase,
+    database: &dyn MemoryStore,
     query: &MemoryQuery,
     visible: &HashSet<String>,
     near: &NearChunks,
@@ -60,16 +60,15 @@ pub(crate) fn search(
 }
 
 /// Chunks with all words; if those are few, also chunks with some.
-fn find(database: &MemoryDatabase, question: &ParsedQuestion, chunks: u64) -> Result<Vec<(i64, f64)>, StoreError> {
-    let ranked = |expression: String| {
-        if question.is_common() { database.find_newest(&expression, CANDIDATES) } else { database.find(&expression, CANDIDATES) }
-    };
+fn find(database: &dyn MemoryStore, question: &ParsedQuestion, chunks: u64) -> Result<Vec<(i64, f64)>, StoreError> {
+    let is_common = question.is_common(database.counted());
+    let ranked = |query: WordQuery| if is_common { database.find_newest(&query, CANDIDATES) } else { database.find(&query, CANDIDATES) };
     let mut found = question.every_word().map_or_else(|| Ok(Vec::new()), ranked)?;
     if found.len() < ENOUGH
-        && let Some(expression) = question.any_word(chunks)
+        && let Some(query) = question.any_word(chunks)
     {
         let known: HashSet<i64> = found.iter().map(|(id, _)| *id).collect();
-        found.extend(ranked(expression)?.into_iter().filter(|(id, _)| !known.contains(id)));
+        found.extend(ranked(query)?.into_iter().filter(|(id, _)| !known.contains(id)));
     }
     Ok(found)
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use haft_contract::ports::{FileSystem, MemoryAnswer, MemoryIndex, MemoryLines, MemoryQuery, MemoryScope, MemoryWriter};
 use haft_contract::{BoxFuture, Location, ToolError};
-use haft_store::{ChunkRow, KnownFile, MemoryDatabase, StoreError};
+use haft_store::{ChunkRow, KnownFile, MemoryStore, StoreError};
 use jiff::civil::Date;
 use tokio::task::spawn_blocking;
 
@@ -40,6 +40,8 @@ pub struct MemorySettings {
     pub indexing_time: Option<Duration>,
     /// The data folder, which holds the index.
     pub data_folder: PathBuf,
+    /// The address of the server that holds the index in place of the data folder, as `HAFT_STORE` gives it.
+    pub server: Option<String>,
     /// The name of the index: of the workspace, and of what may be read in it.
     pub name: String,
     /// Tells the time.
@@ -90,7 +92,7 @@ impl MemoryService {
     }
 
     /// The chunks nearest to the question by vectors.
-    async fn near(&self, database: &Arc<MemoryDatabase>, query: &str, warnings: &mut Vec<String>) -> Result<NearChunks, EmbedderError> {
+    async fn near(&self, database: &Arc<dyn MemoryStore>, query: &str, warnings: &mut Vec<String>) -> Result<NearChunks, EmbedderError> {
         let Some(embedder) = &self.embedder else { return Ok(Vec::new()) };
         let deadline = tokio::time::Instant::now() + EMBEDDING_TIME;
         let question = [haft_text::truncate::first_bytes(query, 4_096).to_owned()];
@@ -111,13 +113,13 @@ impl MemoryService {
             set = self.vectors(database, &model).await?;
         }
         let searching = Arc::clone(database);
-        in_store(move || set.nearest(&vector, NEAREST, &searching)).await
+        in_store(move || set.nearest(&vector, NEAREST, &*searching)).await
     }
 
     /// The vectors of a model; those that were read before are not read again.
-    async fn vectors(&self, database: &Arc<MemoryDatabase>, model: &str) -> Result<Arc<VectorSet>, EmbedderError> {
+    async fn vectors(&self, database: &Arc<dyn MemoryStore>, model: &str) -> Result<Arc<VectorSet>, EmbedderError> {
         let (reading, model, cached) = (Arc::clone(database), model.to_owned(), self.cache().vectors.take());
-        let loaded = in_store(move || VectorSet::current(&reading, &model, cached)).await?;
+        let loaded = in_store(move || VectorSet::current(&*reading, &model, cached)).await?;
         let set = Arc::clone(&loaded.1);
         self.cache().vectors = Some(loaded);
         Ok(set)
@@ -140,7 +142,7 @@ impl MemoryService {
         let (now, today) = (self.settings.calendar)();
         let settings = SearchSettings { half_life_days: self.settings.half_life_days, diversity: self.settings.diversity, now, today };
         let (asked, visible) = (query.clone(), walked.visible);
-        let hits = blocking(move || search::search(&database, &asked, &visible, &near, settings)).await?;
+        let hits = blocking(move || search::search(&*database, &asked, &visible, &near, settings)).await?;
         answer.hits = hits.map_err(|error| ToolError::execution(sentence(&error.to_string())))?;
         if let Some(directory) = scope.sessions.filter(|_| self.settings.sessions) {
             let found = sessions::search(directory, &query, today, self.writers.as_deref()).await?;
@@ -174,7 +176,7 @@ impl MemoryService {
         let read = blocking(move || {
             let mut rows = Vec::new();
             let visible = walked.visible;
-            database.each_chunk(|row| rows.extend(Some(row).filter(|row| visible.contains(&row.path))))?;
+            database.each_chunk(&mut |row| rows.extend(Some(row).filter(|row| visible.contains(&row.path))))?;
             Ok(rows)
         });
         let rows = read.await?.map_err(|error: StoreError| ToolError::execution(sentence(&error.to_string())))?;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use haft_contract::ports::FileSystem;
 use haft_contract::{Location, ToolError, TreeChanges, TreeWatch};
-use haft_store::{KnownFile, MemoryDatabase, OpenedMemory, StoreError};
+use haft_store::{KnownFile, MemoryDatabase, MemoryStore, OpenedMemory, StoreError, open_memory};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::refresh::{FileReading, write_readings};
@@ -20,13 +20,13 @@ const WAITING: usize = 64;
 /// What one search at a time works with.
 #[derive(Default)]
 pub(crate) struct IndexTurn {
-    database: Option<Arc<MemoryDatabase>>,
+    database: Option<Arc<dyn MemoryStore>>,
     views: WatchedViews,
 }
 
 /// The index up to date, as far as time allowed.
 pub(crate) struct Refreshed {
-    pub(crate) database: Arc<MemoryDatabase>,
+    pub(crate) database: Arc<dyn MemoryStore>,
     pub(crate) walked: Walked,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct KnownFiles {
 }
 
 impl KnownFiles {
-    fn read(database: &MemoryDatabase, version: i64) -> Result<Self, StoreError> {
+    fn read(database: &dyn MemoryStore, version: i64) -> Result<Self, StoreError> {
         let files = database.files()?;
         let noted = files.iter().filter_map(|(path, known)| Some((path.clone(), known.note.clone()?)));
         let mut noted: Vec<(String, String)> = noted.collect();
@@ -58,19 +58,21 @@ struct IndexWriter {
 
 impl MemoryService {
     /// Opens the index; one that cannot be used is replaced by one in memory, and that is said.
-    async fn open(&self, warnings: &mut Vec<String>) -> Result<Arc<MemoryDatabase>, ToolError> {
-        let (folder, name) = (self.settings.data_folder.clone(), self.settings.name.clone());
+    async fn open(&self, warnings: &mut Vec<String>) -> Result<Arc<dyn MemoryStore>, ToolError> {
+        let (folder, name, server) = (self.settings.data_folder.clone(), self.settings.name.clone(), self.settings.server.clone());
         *self.cache() = Cache::default();
-        let opened = blocking(move || MemoryDatabase::open(&folder, &name)).await?;
+        let opened = blocking(move || open_memory(server.as_deref(), &folder, &name)).await?;
         match opened {
             Ok(OpenedMemory { database, notice }) => {
                 warnings.extend(notice.map(|notice| sentence(&notice)));
-                Ok(Arc::new(database))
+                Ok(database)
             }
             Err(error) => {
                 warnings.push(sentence(&format!("an index in memory is used for this process, because {error}")));
                 let temporary = blocking(MemoryDatabase::temporary).await?;
-                temporary.map(Arc::new).map_err(|error| ToolError::execution(sentence(&error.to_string())))
+                temporary
+                    .map(|database| Arc::new(database) as Arc<dyn MemoryStore>)
+                    .map_err(|error| ToolError::execution(sentence(&error.to_string())))
             }
         }
     }
@@ -95,9 +97,7 @@ impl MemoryService {
                 {
                     turn.database = None;
                     turn.views.clear();
-                    let path = database.path().to_owned();
-                    drop(database);
-                    blocking(move || MemoryDatabase::discard(&path)).await?;
+                    blocking(move || database.discard()).await?;
                     warnings.push("The index of memory was damaged and is built anew.".to_owned());
                 }
                 Err(error) => return Err(error.into_tool()),
@@ -114,13 +114,13 @@ impl MemoryService {
     }
 
     /// The index as it was brought up to date last.
-    pub(crate) async fn database(&self) -> Option<Arc<MemoryDatabase>> {
+    pub(crate) async fn database(&self) -> Option<Arc<dyn MemoryStore>> {
         self.turn.lock().await.database.clone()
     }
 
     async fn update(
         &self,
-        database: &Arc<MemoryDatabase>,
+        database: &Arc<dyn MemoryStore>,
         views: &mut WatchedViews,
         files: &dyn FileSystem,
         roots: &[Location],
@@ -165,7 +165,7 @@ impl MemoryService {
 
     fn start_writer(
         &self,
-        database: &Arc<MemoryDatabase>,
+        database: &Arc<dyn MemoryStore>,
         known: &Arc<HashMap<String, KnownFile>>,
         deadline: Option<Instant>,
         watch: Option<Arc<dyn TreeWatch>>,
@@ -176,7 +176,7 @@ impl MemoryService {
         let changed = ChangedPaths { source: self.writers.clone(), runtime: runtime.clone(), paths: OnceLock::new() };
         let written = spawn_blocking(move || {
             let writers = writers.as_ref().map(|writers| (writers, &runtime));
-            write_readings(&writing, &compared, &receiver, writers)
+            write_readings(&*writing, &compared, &receiver, writers)
         });
         IndexWriter { parts: WalkParts { known: Arc::clone(known), changed, sender, deadline, watch }, written }
     }
@@ -184,7 +184,7 @@ impl MemoryService {
     /// Removes what is gone. Returns whether all that was found is in the index.
     async fn finish_update(
         &self,
-        database: &Arc<MemoryDatabase>,
+        database: &Arc<dyn MemoryStore>,
         walked: &mut Walked,
         written: Result<bool, StoreError>,
     ) -> Result<bool, UpdateError> {
@@ -197,7 +197,7 @@ impl MemoryService {
             Ok(())
         } else {
             let removing = Arc::clone(database);
-            blocking(move || removing.remove(gone.iter().map(String::as_str))).await?
+            blocking(move || removing.remove(&gone)).await?
         };
         match written.map(drop).and(removed) {
             Ok(()) => {}
@@ -214,7 +214,7 @@ impl MemoryService {
     }
 
     /// Says what of the files is not in the index.
-    async fn with_remarks(&self, database: &Arc<MemoryDatabase>, mut walked: Walked) -> Result<Walked, UpdateError> {
+    async fn with_remarks(&self, database: &Arc<dyn MemoryStore>, mut walked: Walked) -> Result<Walked, UpdateError> {
         let cached = self.cache().files.clone();
         let known = match cached {
             Some(known) => known,
@@ -226,11 +226,11 @@ impl MemoryService {
     }
 
     /// The files that the index has, read again when another process has changed it.
-    pub(crate) async fn known(&self, database: &Arc<MemoryDatabase>) -> Result<KnownFiles, UpdateError> {
+    pub(crate) async fn known(&self, database: &Arc<dyn MemoryStore>) -> Result<KnownFiles, UpdateError> {
         let (reading, cached) = (Arc::clone(database), self.cache().files.clone());
         let read = blocking(move || {
             let version = reading.data_version()?;
-            cached.filter(|known| known.version == version).map_or_else(|| KnownFiles::read(&reading, version), Ok)
+            cached.filter(|known| known.version == version).map_or_else(|| KnownFiles::read(&*reading, version), Ok)
         });
         let known = read.await?.map_err(UpdateError::Store)?;
         self.cache().files = Some(known.clone());

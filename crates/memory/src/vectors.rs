@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_store::{MemoryDatabase, StoreError, StoredVector, VectorRow};
+use haft_store::{MemoryStore, StoreError, StoredVector, VectorRow};
 
 /// How many of the nearest are compared exactly.
 const COMPARED: usize = 200;
@@ -25,7 +25,7 @@ pub(crate) struct VectorSet {
 
 impl VectorSet {
     /// The vectors of the index, and its state; those that were read before, at some state, are not read again.
-    pub(crate) fn current(database: &MemoryDatabase, model: &str, earlier: Option<StatedSet>) -> Result<StatedSet, StoreError> {
+    pub(crate) fn current(database: &dyn MemoryStore, model: &str, earlier: Option<StatedSet>) -> Result<StatedSet, StoreError> {
         let state = database.changes()?;
         let mut set = match earlier {
             Some((known, set)) if known == state => return Ok((known, set)),
@@ -45,7 +45,7 @@ impl VectorSet {
     }
 
     /// Adds the vectors that the index got since this was done last.
-    fn add_new(&mut self, database: &MemoryDatabase, model: &str) -> Result<(), StoreError> {
+    fn add_new(&mut self, database: &dyn MemoryStore, model: &str) -> Result<(), StoreError> {
         let after = self.ids.last().copied().unwrap_or(0);
         if after == 0 {
             // Most are read at once: a list that grows by itself would take twice as much memory.
@@ -53,7 +53,7 @@ impl VectorSet {
             self.ids.reserve_exact(vectors);
             self.steps.reserve_exact(vectors);
         }
-        database.each_vector(model, after, |row| self.add(&row))
+        database.each_vector(model, after, &mut |row| self.add(&row))
     }
 
     fn add(&mut self, row: &VectorRow<'_>) {
@@ -83,7 +83,7 @@ impl VectorSet {
     }
 
     /// The chunks nearest to a vector of length 1, with their cosines, the nearest first.
-    pub(crate) fn nearest(&self, query: &[f32], most: usize, database: &MemoryDatabase) -> Result<Vec<(i64, f64)>, StoreError> {
+    pub(crate) fn nearest(&self, query: &[f32], most: usize, database: &dyn MemoryStore) -> Result<Vec<(i64, f64)>, StoreError> {
         if query.len() != self.dimension || self.is_empty() {
             return Ok(Vec::new());
         }

@@ -1,5 +1,7 @@
 //! One file per backend.
 
+#[cfg(feature = "sqlite")]
+mod blob_entries;
 #[cfg(feature = "files")]
 mod blocking;
 #[cfg(feature = "postgres")]
@@ -16,7 +18,7 @@ mod in_memory_sessions;
 mod memory_index;
 #[cfg(feature = "postgres")]
 mod postgres;
-#[cfg(feature = "postgres")]
+#[cfg(feature = "sqlite")]
 mod shared_blobs;
 #[cfg(feature = "sqlite")]
 mod sqlite;
@@ -25,6 +27,8 @@ mod values;
 #[cfg(feature = "sqlite")]
 mod write;
 
+#[cfg(feature = "sqlite")]
+pub(crate) use blob_entries::waited;
 #[cfg(feature = "postgres")]
 pub use bucket::{BucketObjects, BucketSettings};
 #[cfg(feature = "files")]
@@ -33,15 +37,13 @@ pub use in_memory::InMemoryCallLog;
 pub use in_memory_blobs::InMemoryBlobs;
 pub use in_memory_sessions::InMemorySessionStore;
 #[cfg(feature = "sqlite")]
-pub use memory_index::{
-    ChunkRow, FileStamp, KnownFile, MemoryDatabase, MissingVectors, NewChunk, NewFile, OpenedMemory, StoredVector, VectorRow, VectorTask,
-};
+pub use memory_index::MemoryDatabase;
 #[cfg(feature = "postgres")]
 pub use postgres::{
     CopiedKind, PostgresAutomation, PostgresChannels, PostgresJobs, PostgresLog, PostgresObjects, PostgresOptions, PostgresPruner,
-    PostgresSessions, StoreCopy,
+    PostgresSessions, PostgresWork, StoreCopy,
 };
-#[cfg(feature = "postgres")]
+#[cfg(feature = "sqlite")]
 pub use shared_blobs::SharedBlobs;
 #[cfg(feature = "sqlite")]
 pub use sqlite::{OpenedLog, SqliteAutomation, SqliteCallLog, SqliteChannels, SqliteJobs, SqliteOptions, SqliteSessionStore, StorePruner};

@@ -88,6 +88,9 @@ pub enum StoreError {
         /// What the server said.
         said: String,
     },
+    /// The address of a server is none: what is wrong with it, without the password.
+    #[error("HAFT_STORE is no address of a server ({0}): write postgres://user@host/database, or unset it to use the file in HAFT_HOME")]
+    WrongAddress(String),
     /// This store does not do that.
     #[error("{0}")]
     Unsupported(&'static str),

@@ -5,17 +5,21 @@
 
 mod automation_store;
 mod backend;
-#[cfg(feature = "postgres")]
+#[cfg(feature = "sqlite")]
 mod blob_objects;
 mod blobs;
 mod call_log;
 mod call_row;
 mod channel_store;
 mod error;
+#[cfg(feature = "sqlite")]
+mod memory_store;
 mod session_store;
 mod short_id;
 #[cfg(feature = "sqlite")]
 mod state_store;
+#[cfg(feature = "postgres")]
+mod work_store;
 
 pub use automation_store::{AutomationChange, AutomationStore, RunOwner};
 #[cfg(feature = "files")]
@@ -23,15 +27,15 @@ pub use backend::FileBlobs;
 #[cfg(feature = "postgres")]
 pub use backend::{
     BucketObjects, BucketSettings, CopiedKind, PostgresAutomation, PostgresChannels, PostgresJobs, PostgresLog, PostgresObjects,
-    PostgresOptions, PostgresPruner, PostgresSessions, SharedBlobs, StoreCopy,
-};
-#[cfg(feature = "sqlite")]
-pub use backend::{
-    ChunkRow, FileStamp, KnownFile, MemoryDatabase, MissingVectors, NewChunk, NewFile, OpenedLog, OpenedMemory, SqliteAutomation,
-    SqliteCallLog, SqliteChannels, SqliteJobs, SqliteOptions, SqliteSessionStore, StorePruner, StoredVector, VectorRow, VectorTask,
+    PostgresOptions, PostgresPruner, PostgresSessions, PostgresWork, StoreCopy,
 };
 pub use backend::{InMemoryBlobs, InMemoryCallLog, InMemorySessionStore};
-#[cfg(feature = "postgres")]
+#[cfg(feature = "sqlite")]
+pub use backend::{
+    MemoryDatabase, OpenedLog, SharedBlobs, SqliteAutomation, SqliteCallLog, SqliteChannels, SqliteJobs, SqliteOptions, SqliteSessionStore,
+    StorePruner,
+};
+#[cfg(feature = "sqlite")]
 pub use blob_objects::{BlobObject, BlobObjects};
 pub use blobs::{BlobId, BlobWriter, Blobs};
 pub use call_log::{CallFilter, CallLog, CallRecord, CallStatus, PreImageRecord};
@@ -40,9 +44,16 @@ pub use channel_store::{
     ChannelStore, ConversationRecord, GuessAnswer, INTENT_AGE, IntentAnswer, OutgoingRecord, PairedSender, SendIntent, UnansweredMessage,
 };
 pub use error::{DatabaseFault, ServerFault, StoreError};
+#[cfg(feature = "sqlite")]
+pub use memory_store::{
+    ChunkRow, FileStamp, GramQuery, KnownFile, MemoryFiles, MemorySearch, MemoryStore, MemoryVectors, MissingVectors, NewChunk, NewFile,
+    OpenedMemory, StoredVector, VectorRow, VectorTask, WordQuery,
+};
 pub use session_store::{
     MessageRecord, NewMessage, NewSession, ReplacedMessage, SessionClaim, SessionFilter, SessionOverview, SessionOwner, SessionRecord,
     SessionStore, StoreRevision, StoredTaint, TodoVersion, UsageRecord, UsageSum, new_uuid,
 };
 #[cfg(feature = "sqlite")]
-pub use state_store::{OpenedState, StatePruner, StateStore};
+pub use state_store::{OpenedState, StatePruner, StateStore, open_memory};
+#[cfg(feature = "postgres")]
+pub use work_store::{LeaseAnswer, NewWork, WorkClaim, WorkLease, WorkRecord, WorkState, WorkerRecord};

@@ -11,8 +11,8 @@ use haft_contract::ports::JobRegistry;
 #[cfg(feature = "postgres")]
 use crate::PostgresLog;
 use crate::{
-    AutomationStore, Blobs, CallFilter, CallLog, CallRecord, CallRow, ChannelStore, FileBlobs, OpenedLog, PreImageRecord, ServerFault,
-    SessionStore, SqliteCallLog, StoreError, StorePruner,
+    AutomationStore, BlobObjects, Blobs, CallFilter, CallLog, CallRecord, CallRow, ChannelStore, FileBlobs, MemoryDatabase, OpenedLog,
+    OpenedMemory, PreImageRecord, SessionStore, SqliteCallLog, StoreError, StorePruner,
 };
 
 /// What the address of a server begins with.
@@ -55,8 +55,7 @@ impl StateStore {
             Some(address) => {
                 // What stands before a colon is a scheme; the rest may hold a password.
                 let scheme = address.split_once(':').map_or("it", |(scheme, _)| scheme);
-                let said = format!("{scheme} is no kind of server that haft knows: write postgres://user@host/database");
-                Err(StoreError::Server { server: "of HAFT_STORE".to_owned(), fault: ServerFault::Refused, said })
+                Err(StoreError::WrongAddress(format!("{scheme} is no kind of server that haft knows")))
             }
         }
     }
@@ -144,10 +143,9 @@ impl StateStore {
         }
     }
 
-    /// The same with a bucket in place of the server's table.
-    #[cfg(feature = "postgres")]
-    pub fn blobs_in(bucket: crate::BucketSettings, folder: &Path, session: &str) -> Result<Arc<dyn Blobs>, StoreError> {
-        shared_blobs(FileBlobs::open(folder)?.of_session(session)?, Arc::new(crate::BucketObjects::new(bucket)?))
+    /// The same with other objects in place of the server's table.
+    pub fn blobs_in(objects: Arc<dyn BlobObjects>, folder: &Path, session: &str) -> Result<Arc<dyn Blobs>, StoreError> {
+        shared_blobs(FileBlobs::open(folder)?.of_session(session)?, objects)
     }
 
     /// Reads a whole file; says what is damaged, if anything. A server looks after itself.
@@ -161,19 +159,12 @@ impl StateStore {
 }
 
 /// With the spills that another machine wrote for this session, if this one has none yet.
-#[cfg(feature = "postgres")]
-fn shared_blobs(files: FileBlobs, objects: Arc<dyn crate::BlobObjects>) -> Result<Arc<dyn Blobs>, StoreError> {
+fn shared_blobs(files: FileBlobs, objects: Arc<dyn BlobObjects>) -> Result<Arc<dyn Blobs>, StoreError> {
     let blobs = Arc::new(crate::SharedBlobs::new(files, objects));
     let is_new = blobs.spill_folder().read_dir().is_ok_and(|mut entries| entries.next().is_none());
     if is_new {
         let shared = Arc::clone(&blobs);
-        // A thread of its own: the caller may be on one of a runtime.
-        let brought = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            let runtime = runtime.map_err(|error| StoreError::Closed(format!("spills cannot be read: {error}")))?;
-            runtime.block_on(shared.bring_spills())
-        });
-        brought.join().unwrap_or_else(|_| Err(StoreError::Closed("spills could not be read".into())))?;
+        crate::backend::waited(move || Box::pin(async move { shared.bring_spills().await }))?;
     }
     Ok(blobs)
 }
@@ -244,6 +235,18 @@ impl CallLog for StateStore {
     }
 }
 
+/// Opens the index of memory of this name: on the server at an address, or without one in the folder. It blocks.
+pub fn open_memory(address: Option<&str>, folder: &Path, name: &str) -> Result<OpenedMemory, StoreError> {
+    if address.is_none_or(str::is_empty) {
+        return MemoryDatabase::open(folder, name);
+    }
+    match StateStore::open(address, folder)?.store {
+        StateStore::Sqlite(_) => MemoryDatabase::open(folder, name),
+        #[cfg(feature = "postgres")]
+        StateStore::Postgres(log) => Ok(OpenedMemory { database: log.memory(name)?, notice: None }),
+    }
+}
+
 /// Finds and removes old data of a store.
 #[derive(Debug)]
 pub enum StatePruner {
@@ -264,6 +267,16 @@ impl StatePruner {
             StateStore::Sqlite(_) => Ok(Self::Sqlite(Box::new(StorePruner::open(folder)?))),
             #[cfg(feature = "postgres")]
             StateStore::Postgres(log) => Ok(Self::Postgres(log.pruner(folder)?)),
+        }
+    }
+
+    /// Removes blobs from these objects, too, in place of the table of a server.
+    #[must_use]
+    pub fn with_objects(self, objects: Arc<dyn BlobObjects>) -> Self {
+        match self {
+            Self::Sqlite(store) => Self::Sqlite(Box::new(store.with_objects(objects))),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => Self::Postgres(store.with_objects(objects)),
         }
     }
 

@@ -172,6 +172,55 @@ blob_cases! {
     pruning_removes_old_spills_and_nothing_else
 }
 
+macro_rules! memory_cases {
+    ($($case:ident)*) => {
+        mod sqlite_memory {
+            use haft_store::MemoryDatabase;
+            $(#[test]
+            fn $case() {
+                let folder = tempfile::tempdir().unwrap();
+                crate::suite::$case(&*MemoryDatabase::open(folder.path(), "test").unwrap().database);
+            })*
+
+            #[test]
+            fn another_process() {
+                let folder = tempfile::tempdir().unwrap();
+                let open = || MemoryDatabase::open(folder.path(), "test").unwrap().database;
+                crate::suite::change_of_memory_by_another_process_is_noticed(&*open(), &*open());
+            }
+        }
+
+        #[cfg(feature = "postgres")]
+        #[test]
+        fn memory_on_postgres() {
+            use haft_store::PostgresLog;
+            let mut cases = crate::postgres_cases::Cases::new();
+            $(cases.run(stringify!($case), |address| async move {
+                let log = PostgresLog::open(&address).unwrap();
+                // What another workspace has is never found.
+                crate::suite::vectors_of_memory_are_made_once_for_each_text(&*log.memory("other").unwrap());
+                crate::suite::$case(&*log.memory("test").unwrap());
+            });)*
+            cases.run("another process", |address| async move {
+                let logs = [&address, &address].map(|address| PostgresLog::open(address).unwrap());
+                let [one, other] = logs.each_ref().map(|log| log.memory("test").unwrap());
+                crate::suite::change_of_memory_by_another_process_is_noticed(&*one, &*other);
+                other.discard();
+                assert!(matches!(one.data_version(), Err(haft_store::StoreError::Vanished { .. })), "it is built anew");
+            });
+            cases.end();
+        }
+    };
+}
+
+memory_cases! {
+    files_of_memory_come_back_whole_and_are_replaced_touched_and_removed
+    chunk_of_memory_that_did_not_change_keeps_its_writer
+    words_of_memory_are_stemmed_ranked_and_never_syntax
+    words_of_memory_are_found_by_trigrams_and_first_letters
+    vectors_of_memory_are_made_once_for_each_text
+}
+
 macro_rules! whole_store_cases {
     ($($case:ident)*) => {
         mod sqlite_store {

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 const SERVER_USER: u32 = 65534;
 /// A server that takes longer to start does not start.
 const START: Duration = Duration::from_mins(1);
-/// Only the file of the socket has a number; nothing listens on a port.
+/// Only the file of the socket has a number; nothing listens on a port, unless a test wants that.
 const PORT: u16 = 5432;
 
 /// Nothing in these tests survives a crash of the machine, and memory is small.
@@ -44,6 +44,7 @@ pub struct PostgresServer {
     databases: AtomicU32,
     /// Bytes of a disk that only the server sees.
     disk: Option<u64>,
+    port: u16,
 }
 
 /// What fills the disk of a server, until it is dropped.
@@ -100,6 +101,32 @@ impl PostgresServer {
         Some(server)
     }
 
+    /// Starts a new server that is also reached over TLS, on a port of 127.0.0.1 that is free now, with a certificate and its key in PEM.
+    ///
+    /// # Panics
+    /// As [`start`](Self::start).
+    pub fn start_encrypted(certificate: &str, key: &str) -> Self {
+        let mut server = Self::folder(&["listen_addresses=127.0.0.1", "ssl=on"]);
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+        server.port = listener.expect("a free port").port();
+        for (name, content) in [("server.crt", certificate), ("server.key", key)] {
+            let path = server.path().join(name);
+            fs::write(&path, content).expect("a file for the server");
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("its mode can be set");
+            if rustix::process::geteuid().is_root() {
+                chown(&path, Some(SERVER_USER), Some(SERVER_USER)).expect("it can be given to the server");
+            }
+            let setting = if name.ends_with("crt") { "ssl_cert_file" } else { "ssl_key_file" };
+            server.settings.push(format!("{setting}={}", path.display()));
+        }
+        Self::make(server)
+    }
+
+    /// The port of a server that is reached over TLS.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     fn disk_folder(&self) -> PathBuf {
         self.folder.path().join("disk")
     }
@@ -146,7 +173,7 @@ impl PostgresServer {
         }
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("its mode can be set");
         let settings = SETTINGS.iter().chain(settings).map(ToString::to_string).collect();
-        Self { folder, running: None, settings, databases: AtomicU32::new(0), disk: None }
+        Self { folder, running: None, settings, databases: AtomicU32::new(0), disk: None, port: PORT }
     }
 
     fn data(&self) -> PathBuf {
@@ -190,7 +217,7 @@ impl PostgresServer {
     /// As [`start`](Self::start).
     pub fn resume(&mut self) {
         let mut command = self.server_command();
-        command.arg("-D").arg(self.data()).arg("-k").arg(self.folder.path()).arg("-p").arg(PORT.to_string());
+        command.arg("-D").arg(self.data()).arg("-k").arg(self.folder.path()).arg("-p").arg(self.port.to_string());
         for setting in &self.settings {
             command.args(["-c", setting]);
         }
@@ -214,7 +241,8 @@ impl PostgresServer {
     }
 
     fn is_ready(&self) -> bool {
-        let probe = Command::new(programs().join("pg_isready")).args(["-q", "-h"]).arg(self.folder.path()).status();
+        let probe =
+            Command::new(programs().join("pg_isready")).args(["-q", "-p", &self.port.to_string(), "-h"]).arg(self.folder.path()).status();
         probe.is_ok_and(|status| status.success())
     }
 
@@ -254,7 +282,8 @@ impl PostgresServer {
     /// If the server refuses it.
     pub fn sql(&self, database: &str, statement: &str) -> String {
         let mut psql = Command::new(programs().join("psql"));
-        psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", "postgres", "-d", database, "-h"]).arg(self.folder.path());
+        psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", "postgres", "-d", database]);
+        psql.args(["-p", &self.port.to_string(), "-h"]).arg(self.folder.path());
         run(psql.args(["-c", statement])).trim_end().to_owned()
     }
 
@@ -274,7 +303,7 @@ impl PostgresServer {
 
     /// The address of a database.
     pub fn address(&self, database: &str) -> String {
-        format!("postgres://postgres@{}:{PORT}/{database}", self.host())
+        format!("postgres://postgres@{}:{}/{database}", self.host(), self.port)
     }
 
     /// The host as it is written in an address.

@@ -111,7 +111,7 @@ impl std::ops::Deref for Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let exit = match error {
-            StoreError::Newer { .. } | StoreError::Untrusted { .. } => Exit::Usage,
+            StoreError::Newer { .. } | StoreError::Untrusted { .. } | StoreError::WrongAddress(_) => Exit::Usage,
             _ => Exit::Failed,
         };
         Self::new(exit, "store_error", error.to_string())

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use haft_store::{Blobs, FileBlobs, StoreError};
+use haft_store::{BlobObjects, Blobs, FileBlobs, StateStore, StoreError};
 
 use super::{open_store, store_address};
 
@@ -13,8 +13,8 @@ const BUCKET: &str = "HAFT_BLOBS";
 /// Pre-images and spilled output, beside the database. Calls that the user makes share their spills; a conversation has its own.
 pub(crate) fn open_blobs(folder: &Path, session: Option<&str>) -> Result<Arc<dyn Blobs>, StoreError> {
     let session = session.unwrap_or("calls");
-    if let Some(address) = std::env::var(BUCKET).ok().filter(|address| !address.is_empty()) {
-        return in_bucket(&address, folder, session);
+    if let Some(objects) = bucket_objects()? {
+        return StateStore::blobs_in(objects, folder, session);
     }
     match store_address() {
         // Files need no database.
@@ -23,8 +23,13 @@ pub(crate) fn open_blobs(folder: &Path, session: Option<&str>) -> Result<Arc<dyn
     }
 }
 
+/// The bucket that the user names.
+pub(super) fn bucket_objects() -> Result<Option<Arc<dyn BlobObjects>>, StoreError> {
+    std::env::var(BUCKET).ok().filter(|address| !address.is_empty()).map(|address| in_bucket(&address)).transpose()
+}
+
 #[cfg(not(feature = "postgres"))]
-fn in_bucket(_address: &str, _folder: &Path, _session: &str) -> Result<Arc<dyn Blobs>, StoreError> {
+fn in_bucket(_address: &str) -> Result<Arc<dyn BlobObjects>, StoreError> {
     Err(StoreError::Unsupported(
         "HAFT_BLOBS names a bucket, which this build does not speak to: build it with `cargo build --release --features postgres`, or unset \
          HAFT_BLOBS",
@@ -32,10 +37,10 @@ fn in_bucket(_address: &str, _folder: &Path, _session: &str) -> Result<Arc<dyn B
 }
 
 #[cfg(feature = "postgres")]
-fn in_bucket(address: &str, folder: &Path, session: &str) -> Result<Arc<dyn Blobs>, StoreError> {
+fn in_bucket(address: &str) -> Result<Arc<dyn BlobObjects>, StoreError> {
     let key = |name| std::env::var(name).unwrap_or_default();
     let settings = bucket(address, (key("AWS_ACCESS_KEY_ID"), key("AWS_SECRET_ACCESS_KEY")))?;
-    haft_store::StateStore::blobs_in(settings, folder, session)
+    Ok(Arc::new(haft_store::BucketObjects::new(settings)?))
 }
 
 #[cfg(feature = "postgres")]

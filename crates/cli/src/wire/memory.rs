@@ -16,7 +16,7 @@ use haft_store::{Blobs, CallFilter, CallLog, CallRecord, PreImageRecord, StateSt
 
 use super::models::ProviderEmbedder;
 use super::policy::home;
-use super::{Wire, open_blobs, open_store};
+use super::{Wire, open_blobs, open_store, store_address};
 use crate::failure::Failure;
 use crate::output::warn;
 
@@ -42,6 +42,7 @@ impl Wire {
             diversity: f64::from(config.diversity_percent) / 100.0,
             indexing_time: Some(INDEXING_TIME),
             data_folder: self.settings.data_folder.clone(),
+            server: store_address(),
             calendar: system_calendar(),
         };
         let embedder = self.embedder().unwrap_or_else(|why| {

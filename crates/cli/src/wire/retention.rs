@@ -46,6 +46,10 @@ macro_rules! stored_kinds {
 /// Removes what exceeds its limits, or counts it.
 pub(crate) fn prune(data_folder: &Path, limits: &RetentionSettings, mode: PruneMode) -> Result<Vec<PrunedKind>, StoreError> {
     let store = StatePruner::open(super::store_address().as_deref(), data_folder)?;
+    let store = match super::blobs::bucket_objects()? {
+        Some(objects) => store.with_objects(objects),
+        None => store,
+    };
     let quarantine = Quarantine::new(data_folder.join(QUARANTINE));
     let mut kinds = match &store {
         StatePruner::Sqlite(store) => stored_kinds!(store, limits, mode),

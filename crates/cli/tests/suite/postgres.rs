@@ -77,6 +77,27 @@ fn doctor_names_the_server_and_prune_works_on_it() {
 }
 
 #[test]
+fn prune_removes_blobs_from_the_server_also_those_of_other_machines() {
+    let here = ServerWorld::new();
+    for content in ["one", "two"] {
+        here.run(&["call", "write_file", &json!({"path": "a.txt", "content": content}).to_string()]);
+    }
+    let blobs = || here.server.sql("test0", "SELECT count(DISTINCT key) FROM blobs WHERE starts_with(key, 'pre-images/')");
+    assert_eq!(blobs(), "1");
+    let there = World::with_config("[retention]\npre_images = { days = 30 }\n");
+    let listed = |yes: &[&str]| {
+        let pruned = here.run_in(&there, &[&["prune", "--json"], yes].concat()).json();
+        let kinds = pruned["kinds"].as_array().unwrap().clone();
+        let kind = kinds.into_iter().find(|kind| kind["kind"] == "pre-images").unwrap();
+        (kind["removed"].as_u64().unwrap(), kind["kept"].as_u64().unwrap())
+    };
+    assert_eq!((listed(&["--yes"]), blobs().as_str()), ((0, 1), "1"), "what is new stays");
+    here.server.sql("test0", "UPDATE blobs SET written = written - interval '40 days'");
+    assert_eq!((listed(&[]), blobs().as_str()), ((1, 0), "1"), "nothing goes without --yes");
+    assert_eq!((listed(&["--yes"]), blobs().as_str()), ((1, 0), "0"));
+}
+
+#[test]
 fn server_that_is_gone_is_named_without_its_password() {
     let world = World::new();
     let address = "postgres://user:hunter2@127.0.0.1:1/haft";
@@ -84,11 +105,59 @@ fn server_that_is_gone_is_named_without_its_password() {
     assert_ne!(ran.code, 0);
     assert!(ran.stderr.contains("the database server postgres://127.0.0.1:1/haft cannot be reached"), "{ran:?}");
     assert!(ran.stderr.contains("start it, or check HAFT_STORE"), "{ran:?}");
-    let odd = world.run_with(&[("HAFT_STORE", "mysql://user:hunter2@host/x")], &["history"]);
-    assert!(odd.stderr.contains("mysql is no kind of server that haft knows"), "{odd:?}");
-    for ran in [ran, odd] {
-        assert!(!format!("{ran:?}").contains("hunter2"), "{ran:?}");
+    assert!(!format!("{ran:?}").contains("hunter2"), "{ran:?}");
+}
+
+#[test]
+fn address_that_is_none_is_wrong_usage_and_shows_no_password() {
+    let world = World::new();
+    for (address, why) in [
+        ("mysql://user:hunter2@host/x", "mysql is no kind of server that haft knows"),
+        ("hunter2", "it is no kind of server that haft knows"),
+        ("postgres://user:hunter2@host:port/x", "invalid value for option"),
+        ("postgres://user:hunter2@host/x?sslmode=hunter2", "invalid value for option"),
+    ] {
+        for command in [&["history"][..], &["sessions", "list"], &["prune"]] {
+            let ran = world.run_with(&[("HAFT_STORE", address)], command);
+            assert_eq!(ran.code, 2, "{address}: {ran:?}");
+            assert!(ran.stderr.contains(why) && ran.stderr.contains("write postgres://user@host/database, or unset it"), "{ran:?}");
+            assert!(!format!("{ran:?}").contains("hunter2"), "{ran:?}");
+        }
     }
+}
+
+/// The certificate of the tests of the providers is for `secure.example`, and signed by itself.
+const CERTIFICATES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../provider/tests/client/data");
+
+#[test]
+fn connection_over_tls_checks_the_certificate_and_says_how_to_trust_it() {
+    let certificate = format!("{CERTIFICATES}/certificate.pem");
+    let key = haft_text::base64::encode(&std::fs::read(format!("{CERTIFICATES}/key.der")).unwrap());
+    let kind = "PRIVATE";
+    let key = format!("-----BEGIN {kind} KEY-----\n{key}\n-----END {kind} KEY-----\n");
+    let server = PostgresServer::start_encrypted(&std::fs::read_to_string(&certificate).unwrap(), &key);
+    let world = World::new();
+    let at = |host: &str, mode: &str| format!("postgres://postgres@{host}:{}/postgres?hostaddr=127.0.0.1&sslmode={mode}", server.port());
+    let encrypted = "SELECT count(*) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE ssl AND usename = 'postgres'";
+    let trusted = [("HAFT_STORE", at("secure.example", "require")), ("SSL_CERT_FILE", certificate.clone())];
+    let called = world.run_with(&trusted.each_ref().map(|(name, value)| (*name, value.as_str())), &["call", "noop", "{}"]);
+    assert_eq!(called.code, 0, "{called:?}");
+    assert_eq!(server.sql("postgres", "SELECT count(*) FROM calls"), "1");
+    assert_eq!(server.sql("postgres", encrypted), "0", "the process has ended");
+    // Nobody that the machine knows has signed it, or it is for another host.
+    for (host, roots) in [("secure.example", None), ("other.example", Some(certificate.as_str()))] {
+        let address = at(host, "require");
+        let variables: Vec<(&str, &str)> =
+            [("HAFT_STORE", address.as_str())].into_iter().chain(roots.map(|file| ("SSL_CERT_FILE", file))).collect();
+        let refused = world.run_with(&variables, &["call", "noop", "{}"]);
+        assert_ne!(refused.code, 0, "{host}: {refused:?}");
+        assert!(refused.stderr.contains("name the certificate that signed the server's in SSL_CERT_FILE"), "{host}: {refused:?}");
+    }
+    assert_eq!(server.sql("postgres", "SELECT count(*) FROM calls"), "1");
+    let plain = PostgresServer::start();
+    let address = format!("{}?sslmode=require", plain.address("postgres"));
+    let refused = world.run_with(&[("HAFT_STORE", &address)], &["history"]);
+    assert!(refused.code != 0 && refused.stderr.contains("turn TLS on at the server"), "{refused:?}");
 }
 
 #[test]

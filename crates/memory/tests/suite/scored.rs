@@ -213,6 +213,30 @@ async fn with_embeddings_paraphrases_are_found_as_well() {
     }
 }
 
+/// As with a file: the same questions, the same demands, and what changes is found.
+#[cfg(feature = "postgres")]
+#[tokio::test(flavor = "multi_thread")]
+async fn index_on_a_server_finds_the_same() {
+    let server = haft_testkit::PostgresServer::start();
+    let world = world(None).on_server(&server.schema("postgres"), None);
+    let rows = score(&world).await;
+    print("full text alone, on a server", &rows);
+    for (kind, recall, _) in rows.iter().filter(|(kind, ..)| *kind != "paraphrase") {
+        assert!(*recall >= 0.85, "{kind}: {recall}");
+    }
+    world.write("memory/new.md", "The lighthouse keeper is called Ximena.\n");
+    assert_eq!(world.found("Xiemna lighthouse").await, ["memory/new.md#L1"]);
+    std::fs::remove_file(world.path("memory/new.md")).unwrap();
+    assert!(!world.found("Ximena lighthouse").await.contains(&"memory/new.md#L1".to_owned()));
+    assert!(!world.index().exists(), "nothing is in a file");
+    let world = world.on_server(&server.schema("postgres"), Some(Arc::new(Service::start())));
+    let rows = score(&world).await;
+    print("full text and embeddings, on a server", &rows);
+    for (kind, recall, _) in &rows {
+        assert!(*recall >= 0.85, "{kind}: {recall}");
+    }
+}
+
 /// A service of embeddings on loopback that speaks as OpenAI does: it knows what the services are called in other words.
 struct Service {
     address: String,

@@ -23,6 +23,7 @@ pub(crate) fn settings(data_folder: PathBuf) -> MemorySettings {
         diversity: 0.0,
         indexing_time: None,
         data_folder,
+        server: None,
         name: "test".into(),
         calendar: Arc::new(|| (std::time::SystemTime::now(), jiff::civil::date(2026, 11, 17))),
     }
@@ -48,6 +49,13 @@ impl World {
     pub(crate) fn restart(self, embedder: Option<Arc<dyn Embedder>>) -> Self {
         let service = MemoryService::new(settings(self.data()), None, embedder);
         Self { service, ..self }
+    }
+
+    /// The same files with the index on a server.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn on_server(self, address: &str, embedder: Option<Arc<dyn Embedder>>) -> Self {
+        let settings = MemorySettings { server: Some(address.to_owned()), ..settings(self.data()) };
+        Self { service: MemoryService::new(settings, None, embedder), ..self }
     }
 
     pub(crate) fn path(&self, path: &str) -> PathBuf {

@@ -53,7 +53,7 @@ impl FileBlobs {
     }
 
     /// Whether this can be the name of a spill: nothing that leads elsewhere.
-    #[cfg(feature = "postgres")]
+    #[cfg(feature = "sqlite")]
     pub(super) fn is_spill_name(name: &str) -> bool {
         name.split_once('.').is_some_and(|(id, extension)| {
             Self::is_image_name(id) && !extension.is_empty() && extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
@@ -61,19 +61,19 @@ impl FileBlobs {
     }
 
     /// Whether this can be the name of a pre-image.
-    #[cfg(feature = "postgres")]
+    #[cfg(feature = "sqlite")]
     pub(super) fn is_image_name(name: &str) -> bool {
         Uuid::try_parse(name).is_ok_and(|id| id.to_string() == name)
     }
 
     /// A file for a spill of another machine, which gets its name when it is finished.
-    #[cfg(feature = "postgres")]
+    #[cfg(feature = "sqlite")]
     pub(super) fn new_spill_file(&self, name: &str) -> Result<(Temporary, File), StoreError> {
         Temporary::create(Arc::clone(&self.spills), name.to_owned())
     }
 
     /// The same for a pre-image.
-    #[cfg(feature = "postgres")]
+    #[cfg(feature = "sqlite")]
     pub(super) fn new_image_file(&self, name: &str) -> Result<(Temporary, File), StoreError> {
         Temporary::create(Arc::clone(&self.pre_images), name.to_owned())
     }

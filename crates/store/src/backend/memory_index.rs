@@ -6,19 +6,18 @@ mod search;
 mod vectors;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
-pub use self::vectors::{MissingVectors, StoredVector, VectorRow, VectorTask};
 use super::folder::PrivateFolder;
-use crate::StoreError;
+use crate::{MemoryStore, OpenedMemory, StoreError};
 
 /// The folder of the indexes in the data folder.
 const FOLDER: &str = "memory";
 /// The version of the schema and of how texts are cut and split into words: another one starts anew.
-const VERSION: i64 = 2;
+pub(super) const FORMAT: i64 = 2;
 /// How long another process may hold the index.
 const PATIENCE: Duration = Duration::from_secs(2);
 const STATEMENTS: usize = 32;
@@ -44,81 +43,6 @@ CREATE TABLE vectors (id INTEGER PRIMARY KEY AUTOINCREMENT, digest BLOB NOT NULL
 CREATE TABLE embedded (model TEXT PRIMARY KEY, chunk INTEGER NOT NULL) WITHOUT ROWID;
 ";
 
-/// What of a file tells that it has changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FileStamp {
-    /// Its bytes.
-    pub size: u64,
-    /// When its content was changed last.
-    pub modified: Option<SystemTime>,
-    /// When anything of it was changed last, as the system says.
-    pub changed: Option<SystemTime>,
-}
-
-/// A file as the index knows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KnownFile {
-    /// Its stamp when it was read.
-    pub stamp: FileStamp,
-    /// When it was read, in nanoseconds since 1970. A change within the same tick of the clock may have left the stamp as it was.
-    pub checked: i64,
-    /// A hash of what was read.
-    pub digest: [u8; 16],
-    /// What of it was left out, in words.
-    pub note: Option<String>,
-}
-
-/// A part of a file, to be indexed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewChunk {
-    /// Its first line, counted from 1.
-    pub first: usize,
-    /// Its last line.
-    pub last: usize,
-    /// The headings that it stands under.
-    pub heading: String,
-    /// Its text.
-    pub text: String,
-    /// The words that find it, separated by blanks.
-    pub words: String,
-    /// A hash of the text, by which its vector is known.
-    pub digest: [u8; 16],
-    /// Who wrote it, as JSON; absent means the user.
-    pub writer: Option<String>,
-}
-
-/// A file, to be indexed in place of what the index has of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewFile {
-    /// Its name.
-    pub path: String,
-    /// What tells that it has changed.
-    pub known: KnownFile,
-    /// Its parts.
-    pub chunks: Vec<NewChunk>,
-}
-
-/// A part of a file that a search found.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ChunkRow {
-    /// Its number in the index.
-    pub id: i64,
-    /// The name of its file.
-    pub path: String,
-    /// When the file was changed last.
-    pub modified: Option<SystemTime>,
-    /// Its first line, counted from 1.
-    pub first: usize,
-    /// Its last line.
-    pub last: usize,
-    /// The headings that it stands under.
-    pub heading: String,
-    /// Its text.
-    pub text: String,
-    /// Who wrote it, as JSON.
-    pub writer: Option<String>,
-}
-
 /// An open index.
 pub struct MemoryDatabase {
     connection: Mutex<Connection>,
@@ -129,15 +53,6 @@ pub struct MemoryDatabase {
 
 haft_contract::opaque_debug!(MemoryDatabase: path = path);
 
-/// An index that was opened, and what had to be done for it.
-#[derive(Debug)]
-pub struct OpenedMemory {
-    /// The index.
-    pub database: MemoryDatabase,
-    /// That it is a new one in place of one that could not be used.
-    pub notice: Option<String>,
-}
-
 impl MemoryDatabase {
     /// Opens the index of this name in the data folder, and creates it. One that is damaged or of another version is replaced.
     pub fn open(data_folder: &Path, name: &str) -> Result<OpenedMemory, StoreError> {
@@ -146,14 +61,14 @@ impl MemoryDatabase {
         let path = folder.path().join(&file);
         let Some(_lock) = folder.lock(PATIENCE)? else { return Err(StoreError::Locked { path }) };
         let reason = match connect(&folder, &file, &path) {
-            Ok(connection) => return Ok(OpenedMemory { database: Self::over(connection, path), notice: None }),
+            Ok(connection) => return Ok(OpenedMemory { database: Arc::new(Self::over(connection, path)), notice: None }),
             Err(error @ StoreError::Damaged { .. }) => format!("the index of memory was damaged and is built anew ({error})"),
             Err(StoreError::Newer { .. }) => "the index of memory is of another version of haft and is built anew".to_owned(),
             Err(error) => return Err(error),
         };
         remove(&folder, &file)?;
         let connection = connect(&folder, &file, &path)?;
-        Ok(OpenedMemory { database: Self::over(connection, path), notice: Some(reason) })
+        Ok(OpenedMemory { database: Arc::new(Self::over(connection, path)), notice: Some(reason) })
     }
 
     /// An index in memory, which is gone with the process: for when none can be opened.
@@ -169,27 +84,23 @@ impl MemoryDatabase {
         Self { connection: Mutex::new(connection), path, counted: Mutex::default() }
     }
 
-    /// Removes an index that turned out to be damaged. It is derived, so nothing is lost; what cannot be removed is replaced when it is
-    /// opened.
-    pub fn discard(path: &Path) {
-        for end in COMPANIONS {
-            let mut name = path.as_os_str().to_owned();
-            name.push(end);
-            std::fs::remove_file(PathBuf::from(name)).ok();
-        }
-    }
-
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     fn connection(&self) -> MutexGuard<'_, Connection> {
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn failed(&self, error: rusqlite::Error) -> StoreError {
         StoreError::database(&self.path, error)
+    }
+}
+
+impl MemoryStore for MemoryDatabase {
+    /// What cannot be removed is replaced when it is opened.
+    fn discard(&self) {
+        for end in COMPANIONS {
+            let mut name = self.path.as_os_str().to_owned();
+            name.push(end);
+            std::fs::remove_file(PathBuf::from(name)).ok();
+        }
     }
 }
 
@@ -214,8 +125,8 @@ fn connect(folder: &PrivateFolder, file: &str, path: &Path) -> Result<Connection
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let mut connection = Connection::open_with_flags(path, flags).map_err(|error| StoreError::database(path, error))?;
     let version = prepare(&mut connection).map_err(|error| StoreError::database(path, error))?;
-    if version != VERSION {
-        return Err(StoreError::Newer { path: path.to_owned(), found: version, known: VERSION });
+    if version != FORMAT {
+        return Err(StoreError::Newer { path: path.to_owned(), found: version, known: FORMAT });
     }
     Ok(connection)
 }
@@ -232,7 +143,7 @@ fn prepare(connection: &mut Connection) -> rusqlite::Result<i64> {
     if tables == 0 {
         let transaction = connection.transaction()?;
         transaction.execute_batch(SCHEMA)?;
-        transaction.pragma_update(None, "user_version", VERSION)?;
+        transaction.pragma_update(None, "user_version", FORMAT)?;
         transaction.commit()?;
     }
     // A damaged schema or page shows in what every search reads.

@@ -24,6 +24,7 @@ mod failure;
 mod history;
 mod jobs;
 mod link;
+mod memory;
 mod messages;
 mod migrate;
 mod objects;
@@ -38,6 +39,7 @@ mod sub_agents;
 mod tls;
 mod todos;
 mod usage;
+mod work;
 mod writer;
 
 use std::collections::HashSet;
@@ -55,6 +57,7 @@ pub use self::jobs::PostgresJobs;
 pub use self::objects::PostgresObjects;
 pub use self::retention::PostgresPruner;
 pub use self::sessions::PostgresSessions;
+pub use self::work::PostgresWork;
 use super::write::StoreChange;
 use crate::{CallFilter, CallLog, CallRecord, CallRow, PreImageRecord, StoreError};
 
@@ -121,6 +124,16 @@ impl PostgresLog {
     /// Blobs on the same server.
     pub fn objects(&self) -> PostgresObjects {
         PostgresObjects::new(Arc::clone(&self.database))
+    }
+
+    /// Work of several machines on the same server.
+    pub fn work(&self) -> PostgresWork {
+        PostgresWork::new(Arc::clone(&self.database))
+    }
+
+    /// The index of memory of this name, on the same server. It blocks.
+    pub fn memory(&self, name: &str) -> Result<Arc<dyn crate::MemoryStore>, StoreError> {
+        Ok(Arc::new(memory::ServerMemory::open(Arc::clone(&self.database), name)?))
     }
 
     /// What removes old data, also the files in this folder.

@@ -16,6 +16,8 @@ pub enum ServerFault {
     Full,
     /// It refuses this user, password or database, or a right is missing.
     Refused,
+    /// Its certificate is not one that this machine trusts, or it does not encrypt.
+    Unencrypted,
     /// The connection broke while a change was being committed, and the server has not said since whether it was.
     Unknown,
     /// It does not take this value.
@@ -34,6 +36,7 @@ impl ServerFault {
             Self::ReadOnly => "takes no changes",
             Self::Full => "has no space left",
             Self::Refused => "refuses haft",
+            Self::Unencrypted => "cannot be spoken to in secret",
             Self::Unknown => "was lost while a change was committed, so it is not known whether the change was made",
             Self::Rejected => "does not take a value",
             Self::Unreadable => "holds a value that cannot be read",
@@ -48,6 +51,10 @@ impl ServerFault {
             Self::ReadOnly => "name the primary in HAFT_STORE (several hosts may be named), or make it writable again",
             Self::Full => "free space on its disk; what waits to be written is kept and tried again",
             Self::Refused => "check the user, the password, the database and its rights in HAFT_STORE",
+            Self::Unencrypted => {
+                "name the certificate that signed the server's in SSL_CERT_FILE, and the host as the certificate does in HAFT_STORE; turn TLS on at \
+                 the server if it has none"
+            }
             Self::Unknown => "read the session again before you repeat it",
             Self::Rejected => "nothing of this change was made",
             Self::Unreadable => "a newer haft may have written it; look at the row named here",

@@ -60,6 +60,7 @@ fn fix(error: &StoreError) -> &'static str {
         StoreError::Locked { .. } => "find the process that holds it (`fuser haft.db` in the data folder), and stop it",
         StoreError::Damaged { .. } => DAMAGED,
         StoreError::Server { .. } => "the server of HAFT_STORE must run, and take this user; unset HAFT_STORE to use the file in HAFT_HOME",
+        StoreError::WrongAddress(_) => "write HAFT_STORE as postgres://user@host/database, or unset it",
         StoreError::Unsupported(_) => "build haft with the feature postgres, or unset HAFT_STORE",
         _ => "check free disk space and the owner of the folder, or set HAFT_HOME to another one",
     }

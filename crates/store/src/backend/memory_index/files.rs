@@ -5,28 +5,23 @@ use std::sync::PoisonError;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use super::{FileStamp, KnownFile, MemoryDatabase, NewFile};
-use crate::StoreError;
+use super::MemoryDatabase;
 use crate::backend::values::{nanoseconds_since_1970, time};
+use crate::memory_store::terms_of;
+use crate::{FileStamp, KnownFile, MemoryFiles, NewFile, StoreError};
 
-/// Words longer than this are no words.
-const LONGEST_TERM: usize = 40;
-
-impl MemoryDatabase {
-    /// A number that changes whenever another connection has changed the index.
-    pub fn data_version(&self) -> Result<i64, StoreError> {
+impl MemoryFiles for MemoryDatabase {
+    fn data_version(&self) -> Result<i64, StoreError> {
         let connection = self.connection();
         connection.pragma_query_value(None, "data_version", |row| row.get(0)).map_err(|error| self.failed(error))
     }
 
-    /// A number that changes whenever the index has changed, by this connection or another.
-    pub fn changes(&self) -> Result<i64, StoreError> {
+    fn changes(&self) -> Result<i64, StoreError> {
         let version = self.data_version()?;
         Ok(version.wrapping_mul(1 << 32).wrapping_add(i64::try_from(self.connection().total_changes()).unwrap_or(0)))
     }
 
-    /// Every file that the index has.
-    pub fn files(&self) -> Result<HashMap<String, KnownFile>, StoreError> {
+    fn files(&self) -> Result<HashMap<String, KnownFile>, StoreError> {
         let connection = self.connection();
         let read = || -> rusqlite::Result<_> {
             let mut statement = connection.prepare_cached("SELECT path, size, modified, changed, checked, digest, note FROM files")?;
@@ -41,8 +36,7 @@ impl MemoryDatabase {
         read().map_err(|error| self.failed(error))
     }
 
-    /// How many chunks the index has.
-    pub fn count(&self) -> Result<u64, StoreError> {
+    fn count(&self) -> Result<u64, StoreError> {
         let state = self.changes()?;
         let mut known = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, count)) = known.filter(|(counted, _)| *counted == state) {
@@ -54,23 +48,20 @@ impl MemoryDatabase {
         Ok(count)
     }
 
-    /// Indexes files in place of what the index has of them, all or none.
-    pub fn put(&self, files: &[NewFile]) -> Result<(), StoreError> {
+    fn put(&self, files: &[NewFile]) -> Result<(), StoreError> {
         self.write(|connection| {
             let mut terms = BTreeSet::new();
             for file in files {
                 let writers = writers_of(connection, &file.path)?;
                 remove_file(connection, &file.path)?;
                 put_file(connection, file, &writers)?;
-                let words = file.chunks.iter().flat_map(|chunk| chunk.words.split(' '));
-                terms.extend(words.filter(|word| !word.is_empty() && word.len() <= LONGEST_TERM));
+                terms.extend(terms_of(file));
             }
             put_terms(connection, &terms)
         })
     }
 
-    /// Records that files were read again and are as they were.
-    pub fn touch(&self, files: &[(String, KnownFile)]) -> Result<(), StoreError> {
+    fn touch(&self, files: &[(String, KnownFile)]) -> Result<(), StoreError> {
         self.write(|connection| {
             let sql = "UPDATE files SET size = ?2, modified = ?3, changed = ?4, checked = ?5 WHERE path = ?1";
             let mut update = connection.prepare_cached(sql)?;
@@ -82,11 +73,12 @@ impl MemoryDatabase {
         })
     }
 
-    /// Removes files that are gone.
-    pub fn remove<'a>(&self, paths: impl IntoIterator<Item = &'a str>) -> Result<(), StoreError> {
-        self.write(|connection| paths.into_iter().try_for_each(|path| remove_file(connection, path)))
+    fn remove(&self, paths: &[String]) -> Result<(), StoreError> {
+        self.write(|connection| paths.iter().try_for_each(|path| remove_file(connection, path)))
     }
+}
 
+impl MemoryDatabase {
     pub(super) fn write(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<()>) -> Result<(), StoreError> {
         let mut connection = self.connection();
         let write = || {

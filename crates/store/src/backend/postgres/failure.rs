@@ -126,6 +126,9 @@ fn fault_of(error: &tokio_postgres::Error) -> ServerFault {
 
 fn fault_without_code(error: &tokio_postgres::Error) -> ServerFault {
     let text = error.to_string();
+    if text.starts_with("error performing TLS") {
+        return ServerFault::Unencrypted;
+    }
     let is_io = error.source().is_some_and(|source| source.downcast_ref::<io::Error>().is_some());
     if error.is_closed() || is_io || text.starts_with("error connecting") || text.starts_with("timeout") {
         return ServerFault::Unreachable;
@@ -136,7 +139,7 @@ fn fault_without_code(error: &tokio_postgres::Error) -> ServerFault {
     if text.starts_with("error deserializing") || text.starts_with("invalid column") {
         return ServerFault::Unreadable;
     }
-    if text.starts_with("authentication") || text.starts_with("error performing TLS") || text.starts_with("invalid config") {
+    if text.starts_with("authentication") || text.starts_with("invalid config") {
         return ServerFault::Refused;
     }
     ServerFault::Other

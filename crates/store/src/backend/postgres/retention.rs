@@ -9,12 +9,14 @@ use haft_contract::{Prunable, StoredEntry};
 use super::database::Database;
 use super::failure::Failure;
 use super::link::{Columns, Link, Text, all, execute, row};
+use super::objects::PostgresObjects;
 use super::presence::Presences;
 use super::session_rows::lock;
 use super::{claims, running};
-use crate::StoreError;
+use crate::backend::blob_entries::BlobEntries;
 use crate::backend::folder::PrivateFolder;
 use crate::backend::sqlite::BlobFiles;
+use crate::{BlobObjects, StoreError};
 
 const CALLS: &str = "SELECT id, started, (octet_length(decision) + octet_length(effects) + octet_length(arguments) + octet_length(summary) \
      + coalesce(octet_length(original_arguments), 0))::bigint, session FROM calls";
@@ -26,15 +28,26 @@ const PRE_IMAGES_IN_USE: &str =
     "SELECT content, session, calls.id FROM pre_images JOIN calls ON calls.id = record WHERE content IS NOT NULL";
 
 /// Finds and removes old data on a server.
-#[derive(Debug)]
 pub struct PostgresPruner {
     database: Arc<Database>,
     folder: PrivateFolder,
+    /// Where blobs are that several machines have: the server's table, or a bucket.
+    objects: Arc<dyn BlobObjects>,
 }
+
+haft_contract::opaque_debug!(PostgresPruner: folder = folder);
 
 impl PostgresPruner {
     pub(super) fn new(database: Arc<Database>, folder: &Path) -> Result<Self, StoreError> {
-        Ok(Self { database, folder: PrivateFolder::open(folder)? })
+        let objects = Arc::new(PostgresObjects::new(Arc::clone(&database)));
+        Ok(Self { database, folder: PrivateFolder::open(folder)?, objects })
+    }
+
+    /// Removes what is kept in these objects, in place of the server's own.
+    #[must_use]
+    pub fn with_objects(mut self, objects: Arc<dyn BlobObjects>) -> Self {
+        self.objects = objects;
+        self
     }
 
     fn ask<T: Send + 'static>(&self, question: super::database::Question<Arc<Presences>, T>) -> Result<T, StoreError> {
@@ -58,12 +71,14 @@ impl PostgresPruner {
 
     /// The contents of files from before changes. Without it a change cannot be undone any more; history still has the call.
     pub fn pre_images(&self) -> Result<impl Prunable<Error = StoreError>, StoreError> {
-        Ok(BlobFiles::pre_images(&self.folder, self.pre_images_in_use()?))
+        let files = BlobFiles::pre_images(&self.folder, self.pre_images_in_use()?);
+        Ok(BlobEntries::new(files, Some(Arc::clone(&self.objects))))
     }
 
     /// Output that was too large for the model.
     pub fn spills(&self) -> Result<impl Prunable<Error = StoreError>, StoreError> {
-        Ok(BlobFiles::spills(&self.folder, &self.sessions_in_use()?))
+        let files = BlobFiles::spills(&self.folder, &self.sessions_in_use()?);
+        Ok(BlobEntries::new(files, Some(Arc::clone(&self.objects))))
     }
 
     /// The sessions that a living process has claimed.

@@ -35,7 +35,7 @@ impl Server {
             // What is wrong with it must not show the password that is in it.
             let said = Failure::from(error).told("").to_string();
             let problem = said.split_once('(').and_then(|(_, rest)| rest.split_once("):")).map_or("it cannot be read", |(said, _)| said);
-            StoreError::Server { server: "of HAFT_STORE".to_owned(), fault: ServerFault::Refused, said: problem.to_owned() }
+            StoreError::WrongAddress(problem.to_owned())
         })?;
         let name = name(&config);
         if config.get_application_name().is_none() {

@@ -6,6 +6,7 @@ mod blobs;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use haft_contract::{Prunable, StoredEntry};
@@ -15,10 +16,11 @@ pub(in crate::backend) use self::blobs::BlobFiles;
 use super::owners::Owners;
 use super::rows::number;
 use super::{claims, open, running};
-use crate::StoreError;
+use crate::backend::blob_entries::BlobEntries;
 use crate::backend::folder::PrivateFolder;
 use crate::backend::values::{path, time};
 use crate::error::SqlFault;
+use crate::{BlobObjects, StoreError};
 
 /// How long to wait for another process that holds the database.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -37,13 +39,15 @@ const PRE_IMAGES_IN_USE: &str =
     "SELECT content, session, calls.id FROM pre_images JOIN calls ON calls.id = record WHERE content IS NOT NULL";
 
 /// Finds and removes old data of a store.
-#[derive(Debug)]
 pub struct StorePruner {
     connection: Connection,
     owners: Owners,
     folder: PrivateFolder,
     path: PathBuf,
+    objects: Option<Arc<dyn BlobObjects>>,
 }
+
+haft_contract::opaque_debug!(StorePruner: path = path);
 
 impl StorePruner {
     /// Opens the store in a folder.
@@ -52,7 +56,14 @@ impl StorePruner {
         let open::DatabaseConnections { writer, folder, path, .. } = open::open(folder, PATIENCE)?;
         // What was deleted must not remain in free pages.
         writer.pragma_update_and_check(None, "secure_delete", true, |_| Ok(())).map_err(|error| StoreError::database(&path, error))?;
-        Ok(Self { connection: writer, owners: Owners::new(folder, PATIENCE), folder: own, path })
+        Ok(Self { connection: writer, owners: Owners::new(folder, PATIENCE), folder: own, path, objects: None })
+    }
+
+    /// Removes what is kept in these objects, too.
+    #[must_use]
+    pub fn with_objects(mut self, objects: Arc<dyn BlobObjects>) -> Self {
+        self.objects = Some(objects);
+        self
     }
 
     /// The history of calls.
@@ -68,13 +79,13 @@ impl StorePruner {
     /// The contents of files from before changes. Without it a change cannot be undone any more; history still has the call.
     pub fn pre_images(&self) -> Result<impl Prunable<Error = StoreError>, StoreError> {
         let in_use = self.pre_images_in_use().map_err(|fault| self.failed(fault))?;
-        Ok(BlobFiles::pre_images(&self.folder, in_use))
+        Ok(BlobEntries::new(BlobFiles::pre_images(&self.folder, in_use), self.objects.clone()))
     }
 
     /// Output that was too large for the model.
     pub fn spills(&self) -> Result<impl Prunable<Error = StoreError>, StoreError> {
         let in_use = self.sessions_in_use().map_err(|fault| self.failed(fault))?;
-        Ok(BlobFiles::spills(&self.folder, &in_use))
+        Ok(BlobEntries::new(BlobFiles::spills(&self.folder, &in_use), self.objects.clone()))
     }
 
     /// The workspaces in which a background job runs.

@@ -30,6 +30,15 @@ impl BlobFiles {
         Self { folder: data.path().join(SPILLS), in_use: sessions.iter().map(|session| folder_name(session)).collect() }
     }
 
+    pub(in crate::backend) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Whether a file or folder of this name is in use.
+    pub(in crate::backend) fn is_in_use(&self, name: &str) -> bool {
+        self.in_use.contains(name)
+    }
+
     /// The files of one folder, and the folders in it.
     fn read(&self, folder: &Path, is_used: bool, files: &mut Vec<StoredEntry<PathBuf>>) -> io::Result<Vec<(PathBuf, bool)>> {
         let mut folders = Vec::new();

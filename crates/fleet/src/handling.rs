@@ -1,0 +1,214 @@
+//! One message of a worker, step by step. A worker may be killed between any two of them: what is in the database then says what may be
+//! done.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_nats::jetstream::{AckKind, Message};
+use haft_contract::BoxFuture;
+use haft_store::{LeaseAnswer, PostgresWork, WorkClaim, WorkLease};
+use serde_json::json;
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use crate::FleetQueue;
+use crate::queue::WorkMessage;
+
+/// How long a message rests after the first failure; each further one doubles it.
+const FIRST_REST: Duration = Duration::from_millis(500);
+const LONGEST_REST: Duration = Duration::from_mins(1);
+/// An outcome that cannot be stored is tried again this often.
+const STORE_AGAIN: Duration = Duration::from_millis(500);
+
+/// What a worker can run. What it returns is stored as it is, and read by the server that gave the work.
+pub trait WorkRunner: Send + Sync + 'static {
+    /// Does work. When the future is dropped, everything that it started ends.
+    fn run(self: Arc<Self>, body: String) -> BoxFuture<'static, String>;
+    /// The outcome of work that was ended before its own end: why.
+    fn ended(&self, why: &str) -> String;
+}
+
+/// A step of a worker with one message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum WorkStep {
+    /// The message is here, and nothing was done.
+    Received,
+    /// The work is claimed, and nothing of it was done.
+    Claimed,
+    /// It is recorded that the work begins.
+    Started,
+    /// The work is done, and its outcome is nowhere else.
+    Ran,
+    /// The outcome is stored.
+    Stored,
+    /// The servers know.
+    Announced,
+    /// The message is gone from the queue.
+    Acknowledged,
+    /// Another worker has the work now: what this one did is not stored.
+    Fenced,
+    /// The message goes back to the queue, and comes again later.
+    Returned,
+    /// The message makes no sense, and is set aside with its story.
+    SetAside,
+}
+
+/// Is told of each step.
+pub trait WorkWatcher: Send + Sync + 'static {
+    /// A step with the work of this id, before the next one is made.
+    fn step(&self, step: WorkStep, id: &str);
+}
+
+/// Handles messages.
+pub(crate) struct MessageHandler {
+    pub(crate) queue: FleetQueue,
+    pub(crate) work: PostgresWork,
+    pub(crate) runner: Arc<dyn WorkRunner>,
+    pub(crate) watcher: Arc<dyn WorkWatcher>,
+    pub(crate) worker: String,
+    pub(crate) lease: Duration,
+    /// Ends work that runs when the worker has waited long enough.
+    pub(crate) ended: CancellationToken,
+}
+
+/// How work ended here.
+enum RunEnd {
+    Outcome(String),
+    /// The lease is lost.
+    Lost,
+}
+
+impl MessageHandler {
+    pub(crate) async fn handle(&self, topic: &str, message: Message) {
+        let Ok(WorkMessage { id }) = serde_json::from_slice(&message.payload) else { return self.set_aside(topic, &message).await };
+        self.watcher.step(WorkStep::Received, &id);
+        match self.work.claim(&id, &self.worker, self.lease).await {
+            Ok(WorkClaim::Taken { lease, body }) => self.perform(&lease, body, &message).await,
+            Ok(WorkClaim::Settled(_)) => self.acknowledge(&id, &message).await,
+            Ok(WorkClaim::Held(time)) => self.give_back(&id, &message, time).await,
+            Ok(WorkClaim::Missing) => self.set_aside(topic, &message).await,
+            // The database is away: the message waits for it.
+            Err(_) => self.give_back(&id, &message, Duration::ZERO).await,
+        }
+    }
+
+    async fn perform(&self, lease: &WorkLease, body: String, message: &Message) {
+        self.watcher.step(WorkStep::Claimed, &lease.id);
+        if self.ended.is_cancelled() || !matches!(self.work.start(lease).await, Ok(true)) {
+            self.work.give_back(lease).await.ok();
+            return self.give_back(&lease.id, message, Duration::ZERO).await;
+        }
+        self.watcher.step(WorkStep::Started, &lease.id);
+        self.tell(&lease.id, "started").await;
+        let RunEnd::Outcome(outcome) = self.run(lease, body, message).await else {
+            return self.watcher.step(WorkStep::Fenced, &lease.id);
+        };
+        self.watcher.step(WorkStep::Ran, &lease.id);
+        if !self.store(lease, &outcome).await {
+            // Whoever has the work now has the message, too, or gets it.
+            return self.watcher.step(WorkStep::Fenced, &lease.id);
+        }
+        self.watcher.step(WorkStep::Stored, &lease.id);
+        self.tell(&lease.id, "done").await;
+        self.watcher.step(WorkStep::Announced, &lease.id);
+        self.acknowledge(&lease.id, message).await;
+    }
+
+    /// Runs work and renews its lease. A lease that cannot be renewed in its time ends the work: someone else may have it.
+    async fn run(&self, lease: &WorkLease, body: String, message: &Message) -> RunEnd {
+        let mut work = Arc::clone(&self.runner).run(body);
+        let mut renewed = Instant::now();
+        loop {
+            tokio::select! {
+                outcome = &mut work => return RunEnd::Outcome(outcome),
+                () = self.ended.cancelled() => return RunEnd::Outcome(self.runner.ended("the worker was stopped")),
+                () = sleep(self.lease / 3) => {}
+            }
+            message.ack_with(AckKind::Progress).await.ok();
+            // The work goes on while the database is asked.
+            let asked = async {
+                let left = self.lease.saturating_sub(renewed.elapsed());
+                timeout(left, self.work.renew(lease, self.lease)).await
+            };
+            let answer = tokio::select! {
+                outcome = &mut work => return RunEnd::Outcome(outcome),
+                answer = asked => answer,
+            };
+            match answer {
+                Ok(Ok(LeaseAnswer::Renewed)) => renewed = Instant::now(),
+                Ok(Ok(LeaseAnswer::Unwanted)) => return RunEnd::Outcome(self.runner.ended("nobody wants it any more")),
+                Ok(Ok(LeaseAnswer::Lost)) => return RunEnd::Lost,
+                Ok(Err(_)) | Err(_) if renewed.elapsed() >= self.lease => return RunEnd::Lost,
+                Ok(Err(_)) | Err(_) => {}
+            }
+        }
+    }
+
+    /// Whether the outcome is stored. While the database is away it is tried again, for two leases: then the work counts as lost.
+    async fn store(&self, lease: &WorkLease, outcome: &str) -> bool {
+        let until = Instant::now() + self.lease * 2;
+        loop {
+            match self.work.finish(lease, outcome).await {
+                Ok(is_stored) => return is_stored,
+                Err(_) if Instant::now() < until => sleep(STORE_AGAIN).await,
+                Err(_) => return false,
+            }
+        }
+    }
+
+    /// Servers that miss it ask the database.
+    async fn tell(&self, id: &str, state: &str) {
+        let body = json!({"id": id, "state": state, "worker": self.worker}).to_string().into_bytes();
+        timeout(self.lease / 3, self.queue.publish_event(&format!("work.{id}"), body)).await.ok();
+    }
+
+    async fn acknowledge(&self, id: &str, message: &Message) {
+        // One that gets lost brings the message again, and then there is nothing to do.
+        message.double_ack().await.ok();
+        self.watcher.step(WorkStep::Acknowledged, id);
+    }
+
+    async fn give_back(&self, id: &str, message: &Message, at_least: Duration) {
+        let deliveries = message.info().map_or(1, |info| info.delivered);
+        message.ack_with(AckKind::Nak(Some(rest(deliveries).max(at_least)))).await.ok();
+        self.watcher.step(WorkStep::Returned, id);
+    }
+
+    /// A message that makes no sense, with what is known of it.
+    async fn set_aside(&self, topic: &str, message: &Message) {
+        let (sequence, deliveries) = message.info().map_or((0, 0), |info| (info.stream_sequence, info.delivered));
+        let body = String::from_utf8_lossy(&message.payload).into_owned();
+        let body = haft_text::truncate::first_bytes(&body, 4_096);
+        let id = serde_json::from_slice(&message.payload).map_or_else(|_| format!("message-{sequence}"), |WorkMessage { id }| id);
+        let story = format!(
+            "message {sequence} of {topic}, delivery {deliveries}, taken by {}: it names no work of {}; set aside",
+            self.worker,
+            self.work.name()
+        );
+        match self.work.set_aside(&id, topic, body, &story).await {
+            Ok(()) => {
+                message.ack_with(AckKind::Term).await.ok();
+                self.watcher.step(WorkStep::SetAside, &id);
+            }
+            Err(_) => self.give_back(&id, message, Duration::ZERO).await,
+        }
+    }
+}
+
+/// How long a message rests that was delivered so often.
+fn rest(deliveries: i64) -> Duration {
+    let doubled = u32::try_from(deliveries.clamp(1, 16) - 1).unwrap_or(0);
+    FIRST_REST.saturating_mul(1 << doubled).min(LONGEST_REST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_rest_longer_after_each_failure() {
+        let rests = [0, 1, 2, 3, 7, 8, 100].map(|deliveries| rest(deliveries).as_millis());
+        assert_eq!(rests, [500, 500, 1_000, 2_000, 32_000, 60_000, 60_000]);
+    }
+}

@@ -1,0 +1,14 @@
+//! Work on a real queue and a real database, and workers that are really killed.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot continue has failed")]
+#![allow(clippy::print_stdout, reason = "a child tells its parent")]
+
+mod suite {
+    mod child;
+    mod events;
+    mod killed;
+    mod leases;
+    mod messages;
+    mod restarts;
+
+    mod world;
+}

@@ -1,0 +1,360 @@
+//! Work that workers do, on the server. Every statement may be made twice: a connection that breaks leaves the caller to make it again.
+//!
+//! Times are the server's, so that clocks of workers do not count. A claim raises the fencing number; a write with a lower one changes
+//! nothing. Work that was begun by a worker that is gone is begun again only if it is repeatable; else its outcome is unknown for good.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_postgres::Row;
+
+use super::database::Database;
+use super::failure::Failure;
+use super::link::{Columns, Link, Text, all, execute, row};
+use crate::backend::values::integer;
+use crate::session_store::new_id;
+use crate::{LeaseAnswer, NewWork, StoreError, WorkClaim, WorkLease, WorkRecord, WorkState, WorkerRecord};
+
+/// Work that was claimed this often and is not settled harms its workers.
+const MOST_ATTEMPTS: i64 = 5;
+
+const SUBMIT: &str = "INSERT INTO work (id, topic, body, repeatable, state, made, deadline, story) \
+     VALUES ($1, $2, $3, $4, 'queued', clock_timestamp(), clock_timestamp() + $5::bigint * interval '1 millisecond', \
+     ARRAY[to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.MS') || ' queued']) ON CONFLICT (id) DO NOTHING";
+const LOCK: &str = "SELECT state, repeatable, fence, attempts, token, worker, body, deadline < clock_timestamp(), \
+     coalesce((extract(epoch FROM leased - clock_timestamp()) * 1000)::bigint, 0), cancelling FROM work WHERE id = $1 FOR UPDATE";
+const TAKE: &str = "UPDATE work SET state = 'claimed', fence = fence + 1, attempts = attempts + 1, worker = $2, token = $3, \
+     leased = clock_timestamp() + $4::bigint * interval '1 millisecond' WHERE id = $1 RETURNING fence";
+const START: &str = "UPDATE work SET state = 'started' WHERE id = $1 AND fence = $2 AND state IN ('claimed', 'started') \
+     AND leased > clock_timestamp() AND NOT cancelling";
+const RENEW: &str = "UPDATE work SET leased = clock_timestamp() + $3::bigint * interval '1 millisecond' \
+     WHERE id = $1 AND fence = $2 AND state IN ('claimed', 'started') RETURNING cancelling";
+/// A lease that has expired is still the newest as long as nobody else has taken one.
+const FINISH: &str = "UPDATE work SET state = $3, outcome = $4, settled = clock_timestamp(), leased = NULL \
+     WHERE id = $1 AND fence = $2 AND (state = 'started' OR state = $3)";
+const GIVE_BACK: &str = "UPDATE work SET state = 'queued', leased = NULL, attempts = attempts - 1 \
+     WHERE id = $1 AND fence = $2 AND state = 'claimed'";
+const SETTLE: &str = "UPDATE work SET state = $2, fence = fence + 1, settled = clock_timestamp(), leased = NULL WHERE id = $1";
+const TELL: &str = "UPDATE work SET story = story || (to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.MS') || ' ' || $2::text) \
+     WHERE id = $1 AND cardinality(story) < 200";
+const READ: &str = "SELECT id, topic, state, attempts, worker, outcome, story FROM work";
+const ASIDE: &str = "INSERT INTO work (id, topic, body, repeatable, state, made, deadline, settled, story) \
+     VALUES ($1, $2, $3, FALSE, 'aside', clock_timestamp(), clock_timestamp(), clock_timestamp(), ARRAY[$4::text]) ON CONFLICT (id) DO NOTHING";
+const FORGET: &str = "DELETE FROM work WHERE settled < clock_timestamp() - interval '7 days'";
+const PRESENT: &str = "INSERT INTO workers (name, token, host, version, workspace, topics, running, capacity, draining, since, seen) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, clock_timestamp(), clock_timestamp()) ON CONFLICT (token) DO UPDATE SET \
+     topics = excluded.topics, running = excluded.running, capacity = excluded.capacity, draining = excluded.draining, seen = excluded.seen";
+/// A worker says that it lives every few seconds.
+const LIVING: &str = "SELECT name, token, host, version, workspace, topics, running, capacity, draining FROM workers \
+     WHERE seen > clock_timestamp() - interval '20 seconds' ORDER BY name, token";
+
+/// Work on the server of a [`PostgresLog`](crate::PostgresLog), which makes it.
+#[derive(Debug, Clone)]
+pub struct PostgresWork {
+    database: Arc<Database>,
+}
+
+impl PostgresWork {
+    pub(super) fn new(database: Arc<Database>) -> Self {
+        Self { database }
+    }
+
+    /// Which server and database, without the password.
+    pub fn name(&self) -> &str {
+        self.database.name()
+    }
+
+    /// Records work; the same id twice is one.
+    pub async fn submit(&self, work: NewWork) -> Result<(), StoreError> {
+        let submit = self.database.read(work, |link, work| {
+            Box::pin(async move {
+                let NewWork { id, topic, body, repeatable, patience } = work;
+                let patience = milliseconds(*patience);
+                execute(link, SUBMIT, &[&Text(id), &Text(topic), &Text(body), repeatable, &patience]).await.map(drop)
+            })
+        });
+        submit.await
+    }
+
+    /// Takes work for a worker, for as long as the lease lasts.
+    pub async fn claim(&self, id: &str, worker: &str, lease: Duration) -> Result<WorkClaim, StoreError> {
+        let about = ClaimAttempt { id: id.to_owned(), worker: worker.to_owned(), token: new_id(), lease: milliseconds(lease) };
+        self.database.read(about, |link, about| Box::pin(in_transaction(link, about))).await
+    }
+
+    /// Says that the work begins: from now on it may have an effect. `false` if it must not.
+    pub async fn start(&self, lease: &WorkLease) -> Result<bool, StoreError> {
+        self.changed(lease, START).await
+    }
+
+    /// Gives back work that was not begun. `false` if the lease is lost.
+    pub async fn give_back(&self, lease: &WorkLease) -> Result<bool, StoreError> {
+        self.changed(lease, GIVE_BACK).await
+    }
+
+    async fn changed(&self, lease: &WorkLease, sql: &'static str) -> Result<bool, StoreError> {
+        let change = self.database.read((lease.clone(), sql), |link, (lease, sql)| {
+            Box::pin(async move { Ok(execute(link, sql, &[&Text(&lease.id), &lease.fence]).await? > 0) })
+        });
+        change.await
+    }
+
+    /// Asks for more time.
+    pub async fn renew(&self, lease: &WorkLease, time: Duration) -> Result<LeaseAnswer, StoreError> {
+        let renew = self.database.read((lease.clone(), milliseconds(time)), |link, (lease, time)| {
+            Box::pin(async move {
+                Ok(match row(link, RENEW, &[&Text(&lease.id), &lease.fence, time]).await? {
+                    None => LeaseAnswer::Lost,
+                    Some(row) if row.flag(0)? => LeaseAnswer::Unwanted,
+                    Some(_) => LeaseAnswer::Renewed,
+                })
+            })
+        });
+        renew.await
+    }
+
+    /// Stores what came of work; `false` if the lease is lost, and then nothing is stored. Whether it was ended early is said by the
+    /// outcome's own words.
+    pub async fn finish(&self, lease: &WorkLease, outcome: &str) -> Result<bool, StoreError> {
+        let finish = self.database.read((lease.clone(), outcome.to_owned()), |link, (lease, outcome)| {
+            Box::pin(async move { Ok(execute(link, FINISH, &[&Text(&lease.id), &lease.fence, &Text("done"), &Text(outcome)]).await? > 0) })
+        });
+        finish.await
+    }
+
+    /// Adds a line to the story of work.
+    pub async fn tell(&self, id: &str, said: &str) -> Result<(), StoreError> {
+        let tell = self.database.read((id.to_owned(), said.to_owned()), |link, (id, said)| Box::pin(tell(link, id, said)));
+        tell.await
+    }
+
+    /// Takes work back: what nobody began is cancelled at once, what runs is ended by its worker. Returns how it stands.
+    pub async fn cancel(&self, id: &str) -> Result<Option<WorkState>, StoreError> {
+        let cancel = self.database.read(id.to_owned(), |link, id| {
+            Box::pin(async move {
+                let sql = "UPDATE work SET cancelling = TRUE, \
+                     state = CASE WHEN state IN ('queued', 'claimed') THEN 'cancelled' ELSE state END, \
+                     fence = CASE WHEN state IN ('queued', 'claimed') THEN fence + 1 ELSE fence END, \
+                     settled = CASE WHEN state IN ('queued', 'claimed') THEN clock_timestamp() ELSE settled END \
+                     WHERE id = $1 RETURNING state";
+                row(link, sql, &[&Text(id)]).await?.map(|row| row.known(0)).transpose()
+            })
+        });
+        cancel.await
+    }
+
+    /// How work stands. Work whose worker is gone for longer than its lease is settled if it cannot be begun again, and so is work that
+    /// nobody began in time.
+    pub async fn look(&self, id: &str) -> Result<Option<WorkRecord>, StoreError> {
+        let look = self.database.read(id.to_owned(), |link, id| {
+            Box::pin(async move {
+                in_one(link, settle_lost(link, id)).await?;
+                row(link, &format!("{READ} WHERE id = $1"), &[&Text(id)]).await?.as_ref().map(record).transpose()
+            })
+        });
+        look.await
+    }
+
+    /// Sets something aside that came as work and is none, with its story.
+    pub async fn set_aside(&self, id: &str, topic: &str, body: &str, story: &str) -> Result<(), StoreError> {
+        let about = [id, topic, body, story].map(str::to_owned);
+        let aside = self.database.read(about, |link, about| {
+            Box::pin(async move {
+                let [id, topic, body, story] = about.each_ref().map(|text| Text(text));
+                execute(link, ASIDE, &[&id, &topic, &body, &story]).await.map(drop)
+            })
+        });
+        aside.await
+    }
+
+    /// Work in these states, the newest first, at most so much. Work that was settled a week ago is forgotten.
+    pub async fn list(&self, states: Vec<WorkState>, limit: usize) -> Result<Vec<WorkRecord>, StoreError> {
+        let list = self.database.read((states, integer(limit)), |link, (states, limit)| {
+            Box::pin(async move {
+                execute(link, FORGET, &[]).await?;
+                let states: Vec<&str> = states.iter().map(|state| state.as_str()).collect();
+                all(link, &format!("{READ} WHERE state = ANY ($1) ORDER BY made DESC, id LIMIT $2"), &[&states, limit], record).await
+            })
+        });
+        list.await
+    }
+
+    /// How much work is in each state.
+    pub async fn counts(&self) -> Result<Vec<(WorkState, u64)>, StoreError> {
+        let sql = "SELECT state, count(*) FROM work GROUP BY state ORDER BY state";
+        let count = |row: &Row| Ok((row.known(0)?, row.number(1)?));
+        let counts = self.database.read((sql, count), |link, (sql, count)| Box::pin(async move { all(link, sql, &[], count).await }));
+        counts.await
+    }
+
+    /// Says that a worker lives, what it takes, and how much it does.
+    pub async fn present(&self, worker: WorkerRecord) -> Result<(), StoreError> {
+        self.database.read(worker, |link, worker| Box::pin(present(link, worker))).await
+    }
+
+    /// Says that a worker has ended.
+    pub async fn leave(&self, token: &str) -> Result<(), StoreError> {
+        let leave = self.database.read(token.to_owned(), |link, token| {
+            Box::pin(async move { execute(link, "DELETE FROM workers WHERE token = $1", &[&Text(token)]).await.map(drop) })
+        });
+        leave.await
+    }
+
+    /// The workers that live.
+    pub async fn workers(&self) -> Result<Vec<WorkerRecord>, StoreError> {
+        self.database.read((), |link, ()| Box::pin(async move { all(link, LIVING, &[], worker).await })).await
+    }
+}
+
+/// One attempt to claim; its token tells it from others when it is made again.
+struct ClaimAttempt {
+    id: String,
+    worker: String,
+    token: String,
+    lease: i64,
+}
+
+/// Work as it is while its row is locked.
+struct LockedWork {
+    state: WorkState,
+    repeatable: bool,
+    fence: i64,
+    attempts: i64,
+    token: Option<String>,
+    worker: Option<String>,
+    body: String,
+    is_late: bool,
+    /// Milliseconds that the lease lasts.
+    leased: i64,
+    cancelling: bool,
+}
+
+async fn locked(link: &Link, id: &str) -> Result<Option<LockedWork>, Failure> {
+    let Some(row) = row(link, LOCK, &[&Text(id)]).await? else { return Ok(None) };
+    Ok(Some(LockedWork {
+        state: row.known(0)?,
+        repeatable: row.flag(1)?,
+        fence: row.signed(2)?,
+        attempts: row.signed(3)?,
+        token: row.maybe_text(4)?,
+        worker: row.maybe_text(5)?,
+        body: row.text(6)?,
+        is_late: row.flag(7)?,
+        leased: row.signed(8)?,
+        cancelling: row.flag(9)?,
+    }))
+}
+
+impl LockedWork {
+    /// What becomes of it now that nobody holds it; `None` if it can be begun.
+    fn settled(&self) -> Option<(WorkState, String)> {
+        let worker = self.worker.as_deref().unwrap_or("nobody");
+        match self.state {
+            WorkState::Started if !self.repeatable => {
+                Some((WorkState::Unknown, format!("{worker} began it and is gone; it is not done again, so its outcome is unknown")))
+            }
+            _ if self.cancelling => Some((WorkState::Cancelled, "nobody wants it any more".to_owned())),
+            WorkState::Queued | WorkState::Claimed if self.is_late => Some((WorkState::Expired, "nobody began it in time".to_owned())),
+            _ if self.attempts >= MOST_ATTEMPTS => {
+                Some((WorkState::Aside, format!("{} workers began it and none came to an end: set aside", self.attempts)))
+            }
+            _ => None,
+        }
+    }
+}
+
+async fn tell(link: &Link, id: &str, said: &str) -> Result<(), Failure> {
+    execute(link, TELL, &[&Text(id), &Text(said)]).await.map(drop)
+}
+
+async fn settle(link: &Link, id: &str, (state, said): &(WorkState, String)) -> Result<(), Failure> {
+    execute(link, SETTLE, &[&Text(id), &Text(state.as_str())]).await?;
+    tell(link, id, said).await
+}
+
+/// Settles work that nobody holds and that cannot be begun.
+async fn settle_lost(link: &Link, id: &str) -> Result<(), Failure> {
+    let Some(work) = locked(link, id).await?.filter(|work| !work.state.is_final() && work.leased <= 0) else { return Ok(()) };
+    match work.settled() {
+        Some(settled) => settle(link, id, &settled).await,
+        None => Ok(()),
+    }
+}
+
+async fn in_one<T>(link: &Link, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    link.batch_execute("BEGIN").await?;
+    let done = work.await;
+    link.batch_execute(if done.is_ok() { "COMMIT" } else { "ROLLBACK" }).await?;
+    done
+}
+
+async fn in_transaction(link: &Link, about: &ClaimAttempt) -> Result<WorkClaim, Failure> {
+    in_one(link, claim(link, about)).await
+}
+
+async fn claim(link: &Link, about: &ClaimAttempt) -> Result<WorkClaim, Failure> {
+    let ClaimAttempt { id, worker, token, lease } = about;
+    let Some(work) = locked(link, id).await? else { return Ok(WorkClaim::Missing) };
+    if work.state.is_final() {
+        return Ok(WorkClaim::Settled(work.state));
+    }
+    if work.token.as_ref() == Some(token) {
+        // This attempt was made before, and its answer was lost.
+        return Ok(WorkClaim::Taken { lease: WorkLease { id: id.clone(), fence: work.fence }, body: work.body });
+    }
+    if work.state != WorkState::Queued && work.leased > 0 {
+        return Ok(WorkClaim::Held(Duration::from_millis(work.leased.unsigned_abs())));
+    }
+    if let Some(settled) = work.settled() {
+        settle(link, id, &settled).await?;
+        return Ok(WorkClaim::Settled(settled.0));
+    }
+    let taken = row(link, TAKE, &[&Text(id), &Text(worker), &Text(token), lease]).await?;
+    let fence = taken.map_or(Ok(0), |row| row.signed(0))?;
+    let said = match (&work.state, &work.worker) {
+        (WorkState::Queued, _) | (_, None) => format!("{worker} has it, fence {fence}"),
+        (state, Some(before)) => format!("{worker} has it, fence {fence}, after the lease of {before} has expired ({})", state.as_str()),
+    };
+    tell(link, id, &said).await?;
+    Ok(WorkClaim::Taken { lease: WorkLease { id: id.clone(), fence }, body: work.body })
+}
+
+fn record(row: &Row) -> Result<WorkRecord, Failure> {
+    Ok(WorkRecord {
+        id: row.text(0)?,
+        topic: row.text(1)?,
+        state: row.known(2)?,
+        attempts: row.number(3)?,
+        worker: row.maybe_text(4)?,
+        outcome: row.maybe_text(5)?,
+        story: row.try_get(6)?,
+    })
+}
+
+async fn present(link: &Link, worker: &WorkerRecord) -> Result<(), Failure> {
+    let WorkerRecord { name, token, host, version, workspace, topics, running, capacity, draining } = worker;
+    execute(link, "DELETE FROM workers WHERE seen < clock_timestamp() - interval '1 hour'", &[]).await?;
+    let topics: Vec<Text<'_>> = topics.iter().map(|topic| Text(topic)).collect();
+    let (running, capacity) = (integer(*running), integer(*capacity));
+    let values: super::link::Values<'_> =
+        &[&Text(name), &Text(token), &Text(host), &Text(version), &Text(workspace), &topics, &running, &capacity, draining];
+    execute(link, PRESENT, values).await.map(drop)
+}
+
+fn worker(row: &Row) -> Result<WorkerRecord, Failure> {
+    Ok(WorkerRecord {
+        name: row.text(0)?,
+        token: row.text(1)?,
+        host: row.text(2)?,
+        version: row.text(3)?,
+        workspace: row.text(4)?,
+        topics: row.try_get(5)?,
+        running: row.number(6)?,
+        capacity: row.number(7)?,
+        draining: row.flag(8)?,
+    })
+}
+
+fn milliseconds(time: Duration) -> i64 {
+    integer(time.as_millis())
+}
