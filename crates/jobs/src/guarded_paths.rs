@@ -8,6 +8,7 @@ use haft_host::{LocalFiles, ScanCache, WorkspaceOptions};
 use haft_pattern::Glob;
 
 use crate::options::GuardedPattern;
+use crate::own_data::OwnData;
 
 /// The guarded paths of a run.
 #[derive(Debug)]
@@ -15,6 +16,8 @@ pub(crate) struct GuardedPaths {
     guards: Vec<PathGuard>,
     /// Those that were there: they are read-only for the command.
     existing: BTreeSet<PathBuf>,
+    data: OwnData,
+    roots: Vec<PathBuf>,
 }
 
 /// Patterns with the same exceptions.
@@ -26,7 +29,7 @@ struct PathGuard {
 
 impl GuardedPaths {
     /// Finds what is guarded and there; nothing if no rule guards anything.
-    pub(crate) fn find(files: &LocalFiles, patterns: &[GuardedPattern]) -> Result<Option<Self>, ToolError> {
+    pub(crate) fn find(files: &LocalFiles, patterns: &[GuardedPattern], data: &Path) -> Result<Option<Self>, ToolError> {
         if patterns.is_empty() {
             return Ok(None);
         }
@@ -35,8 +38,10 @@ impl GuardedPaths {
         for one in patterns.iter().filter(|one| !one.except.is_empty()) {
             guards.push(PathGuard::new(files, vec![one.pattern.clone()], &one.except)?);
         }
-        let existing = guards.iter().flat_map(PathGuard::matching).collect();
-        Ok(Some(Self { guards, existing }))
+        let data = OwnData::new(data);
+        let mut guarded = Self { guards, existing: BTreeSet::new(), data, roots: files.writable() };
+        guarded.existing = guarded.matching();
+        Ok(Some(guarded))
     }
 
     pub(crate) fn existing(&self) -> impl Iterator<Item = &PathBuf> {
@@ -45,8 +50,12 @@ impl GuardedPaths {
 
     /// What is guarded and was not there.
     pub(crate) fn find_new(&self) -> Vec<PathBuf> {
-        let found: BTreeSet<PathBuf> = self.guards.iter().flat_map(PathGuard::matching).collect();
-        found.into_iter().filter(|path| !self.existing.contains(path)).collect()
+        self.matching().into_iter().filter(|path| !self.existing.contains(path)).collect()
+    }
+
+    fn matching(&self) -> BTreeSet<PathBuf> {
+        // Of its own data this program takes nothing away.
+        self.guards.iter().flat_map(PathGuard::matching).filter(|path| !self.data.holds(path, &self.roots)).collect()
     }
 }
 
@@ -131,13 +140,13 @@ mod tests {
         let guard = |pattern: &str, except: Vec<String>| GuardedPattern { pattern: pattern.to_owned(), except };
         let files = LocalFiles::open(WorkspaceOptions::new(root.clone())).unwrap();
         let only = guard("/**", vec![free("docs"), free("docs/**"), free("keys/*")]);
-        let guarded = GuardedPaths::find(&files, &[only, guard("**/b.md", vec![])]).unwrap().unwrap();
+        let guarded = GuardedPaths::find(&files, &[only, guard("**/b.md", vec![])], &at("keys")).unwrap().unwrap();
         assert_eq!(guarded.existing().cloned().collect::<Vec<_>>(), [at("docs/deep/b.md"), at("src"), at("top")]);
         for path in ["docs/new.md", "Docs.md", "keys/b.key"] {
             std::fs::write(at(path), "").unwrap();
         }
         assert_eq!(guarded.find_new(), [at("Docs.md")]);
-        assert!(GuardedPaths::find(&files, &[]).unwrap().is_none());
+        assert!(GuardedPaths::find(&files, &[], &root).unwrap().is_none());
         let outside = paths_outside(&root, &[free("docs"), free("docs/**"), free("keys/b.key")]);
         assert_eq!(outside.into_iter().collect::<Vec<_>>(), [at("Docs.md"), at("keys/a.key"), at("src"), at("top")]);
     }

@@ -22,6 +22,7 @@ mod options;
 mod orphans;
 mod output;
 mod output_pump;
+mod own_data;
 mod plan;
 mod process_group;
 mod protection;

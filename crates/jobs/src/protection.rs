@@ -68,7 +68,7 @@ impl RunProtection {
     ) -> Result<(Self, Vec<OverlayLayer>), ToolError> {
         let folder = RunFolder(new_folder(&options.view_folder).map_err(|error| no_folder(&options.view_folder, error))?);
         let quarantine = Quarantine::new(&options.quarantine).with_retention(options.quarantine_retention);
-        let existing = find_existing(files, folders);
+        let existing = find_existing(files, folders, quarantine.data_folder());
         let writable = paths.writable.clone();
         let found = find_git_folders(&existing.git, &writable);
         // The pointer of a linked worktree is checked afterwards instead of mounted, so that Git can remove the worktree.
@@ -88,7 +88,7 @@ impl RunProtection {
         let nested: Vec<PathBuf> =
             existing.run_by_git.iter().filter(|path| is_beneath(path) && !paths.protected.contains(path)).cloned().collect();
         paths.protected.extend(nested);
-        let guarded = if is_staged { None } else { GuardedPaths::find(files, &options.changes.guarded)? };
+        let guarded = if is_staged { None } else { GuardedPaths::find(files, &options.changes.guarded, quarantine.data_folder())? };
         paths.protected.extend(guarded.iter().flat_map(|guarded| guarded.existing().cloned()));
         let layers = prepare_layers(&folder.0, &overlaid)?;
         let pairs = layers.iter().map(|layer| (layer.lower.clone(), layer.upper.clone())).collect();

@@ -17,6 +17,7 @@ use super::rules::{Class, Owner, classify};
 use super::tree::Tree;
 use super::worktree::is_sound;
 use crate::changes::change_time;
+use crate::own_data::OwnData;
 use crate::quarantine::{Origin, Quarantine};
 
 /// A repository with more entries is moved to quarantine whole.
@@ -58,7 +59,7 @@ fn sanitize(git: &Path, new: &NewRepository, reporter: &mut Reporter) -> io::Res
         return Cleaner::new(new, git, None)?.clean(reporter);
     }
     let folder = if metadata.is_file() { named_folder(git, new.writable) } else { None };
-    match folder {
+    match folder.filter(|folder| !leads_into_data(git, folder, new)) {
         Some(folder) if lies_in(&folder, new.overlaid) && folder.join("HEAD").is_file() => Ok(()),
         Some(folder) if !lies_in(&folder, new.overlaid) => Cleaner::new(new, &folder, git.parent())?.clean(reporter),
         _ => {
@@ -66,6 +67,12 @@ fn sanitize(git: &Path, new: &NewRepository, reporter: &mut Reporter) -> io::Res
             Ok(())
         }
     }
+}
+
+/// Whether a pointer of the workspace names a folder in the data of this program: commands write parts of it, which are not cleaned.
+fn leads_into_data(git: &Path, folder: &Path, new: &NewRepository) -> bool {
+    let data = OwnData::new(new.quarantine.data_folder());
+    data.holds(folder, new.writable) && !data.holds(git, new.writable)
 }
 
 /// Moves an entry to quarantine by its path.

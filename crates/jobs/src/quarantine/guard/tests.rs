@@ -21,7 +21,7 @@ impl Run {
         let options = WorkspaceOptions { protected: vec![world.root.join("data")], ..WorkspaceOptions::new(&world.work) };
         let files = LocalFiles::open(options).unwrap();
         let folders = Arc::default();
-        let existing = find_existing(&files, &folders);
+        let existing = find_existing(&files, &folders, world.quarantine().data_folder());
         let overlays = world.prepare();
         let guard = Guard::new(&existing.protected, &overlays).with_folders(folders).with_run_by_git(existing.run_by_git);
         Self { world, files, guard, overlays }
@@ -210,4 +210,55 @@ fn a_run_that_does_nothing_finds_nothing() {
     world.git_ok(&["init", "-q", "--bare", "b.git"]);
     let (_, refused) = Run::begin(world, &[(".envrc", "x"), (".claude/settings.json", "x")]).end("git status; ls -la");
     assert_eq!(refused, Vec::<String>::new());
+}
+
+/// A workspace that is the home folder: the data folder lies in it.
+fn home_workspace() -> World {
+    let mut world = World::empty();
+    world.work = world.root.clone();
+    world.git_ok(&["init", "-q"]);
+    world
+}
+
+#[test]
+fn data_folder_in_a_workspace_is_left_as_it_is() {
+    let before = [("data/haft.db", "1"), ("data/sandbox/h/home/.profile", "x"), ("data/sandbox/h/gitconfig", "x")];
+    let script = "mkdir -p data/sandbox/git/run/0/upper data/changes/c/0/upper/.vscode data/sandbox/h/home/.ssh data/sandbox/h/tmp/s/tmp; \
+                  git init -q --bare data/sandbox/git/run/0/upper/x; echo x > data/sandbox/git/run/0/upper/x/hooks/pre-commit; \
+                  echo x > data/sandbox/h/home/.bashrc; echo y > data/sandbox/h/home/.profile; echo x > data/sandbox/h/tmp/s/tmp/.npmrc; \
+                  echo x > data/changes/c/0/upper/.vscode/settings.json; ln -s ../../../haft.db data/sandbox/h/home/link; \
+                  git init -q data/sandbox/h/tmp/s/tmp/r; echo 2 > data/haft.db; echo x > .envrc; mkdir -p d; ln -s ../data/haft.db d/link";
+    let (world, refused) = Run::begin(home_workspace(), &before).end(script);
+    assert_eq!(refused, [".envrc", "d/link"], "the neighbours of the data folder are guarded");
+    for (name, text) in [("data/haft.db", "2\n"), ("data/sandbox/h/home/.profile", "y\n"), ("data/sandbox/h/tmp/s/tmp/.npmrc", "x\n")] {
+        assert_eq!(fs::read_to_string(world.work.join(name)).unwrap(), text, "{name}");
+    }
+    for name in ["git/run/0/upper/x/hooks/pre-commit", "h/home/.bashrc", "h/home/link", "h/gitconfig", "h/tmp/s/tmp/r/.git/HEAD"] {
+        assert!(world.work.join("data/sandbox").join(name).symlink_metadata().is_ok(), "{name}");
+    }
+}
+
+#[test]
+fn repositories_in_a_private_home_are_no_way_for_git_out_of_a_home_workspace() {
+    let evil = "evil() { git init -q \"$1\"; git -C \"$1\" commit -q --allow-empty -m x; git -C \"$1\" config core.fsmonitor 'touch $MARKER'; }; \
+                mkdir -p data/sandbox/h/home data/changes/c; evil data/sandbox/h/home/e; ";
+    for (attack, refused) in [
+        ("git update-index --add --cacheinfo 160000,$(git -C data/sandbox/h/home/e rev-parse HEAD),data/sandbox/h/home/e", &[][..]),
+        ("git add data/sandbox/h/home/e 2> /dev/null; git commit -qm x", &[]),
+        ("mkdir d; echo gitdir: ../data/sandbox/h/home/e/.git > d/.git", &["d/.git"]),
+        ("git init -q data/changes/c/e; mkdir d; echo gitdir: $PWD/data/changes/c/e/.git > d/.git", &["d/.git"]),
+        ("mkdir d; ln -s ../data/sandbox/h/home/e/.git d/.git", &["d/.git"]),
+        ("mkdir d; ln -s ../data/sandbox/h/home/e d/e", &["d/e"]),
+        (
+            "git init -q d; cp d/.git/HEAD d/H; rm -r d/.git; mkdir d/.git; mv d/H d/.git/HEAD; echo $PWD/data/sandbox/h/home/e/.git > d/.git/commondir",
+            &["d/.git/commondir"],
+        ),
+    ] {
+        let (world, mut found) = Run::begin(home_workspace(), &[]).end(&format!("{evil}{attack}"));
+        found.retain(|path| path != "data/sandbox/h/home/e/.git/config");
+        assert_eq!(found, refused, "{attack}");
+        for folder in ["", "d", "d/e"].map(|name| world.work.join(name)).iter().filter(|folder| folder.is_dir()) {
+            world.assert_harmless(folder, attack);
+        }
+    }
 }

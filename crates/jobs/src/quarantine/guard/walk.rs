@@ -11,6 +11,7 @@ use haft_host::{LocalFiles, may_be_protected, paths_run_by_git};
 use super::folders::{FolderCache, ListedFolder, is_git};
 use super::{Findings, Guard};
 use crate::changes::change_time;
+use crate::own_data::OwnData;
 
 /// Entries that are looked at; beyond them a walk is not complete.
 const MAX_ENTRIES: usize = 200_000;
@@ -30,10 +31,13 @@ pub(crate) struct Existing {
     pub(crate) run_by_git: Vec<PathBuf>,
 }
 
-/// Looks through the writable roots before a run.
-pub(crate) fn find_existing(files: &LocalFiles, cache: &FolderCache) -> Existing {
+/// Looks through the writable roots before a run, not through the data of this program.
+pub(crate) fn find_existing(files: &LocalFiles, cache: &FolderCache, data: &Path) -> Existing {
     let mut existing = Existing::default();
-    walk(files, cache, |folder| {
+    walk(files, cache, data, |folder| {
+        if folder.is_private {
+            return;
+        }
         if folder.is_bare {
             existing.protected.push(folder.path.join("config"));
         }
@@ -89,7 +93,7 @@ fn find_new_run_by_git(guard: &Guard, roots: &[PathBuf]) -> Vec<(PathBuf, String
 /// Looks for what is new or changed since a run began.
 pub(super) fn find_new(files: &LocalFiles, guard: &Guard, data: &Path) -> Findings {
     let mut findings = Findings::default();
-    findings.is_complete = walk(files, &guard.folders, |folder| {
+    findings.is_complete = walk(files, &guard.folders, data, |folder| {
         if folder.is_bare && !guard.is_known(folder.path) {
             findings.repositories.push(folder.path.to_owned());
         }
@@ -103,6 +107,8 @@ pub(super) fn find_new(files: &LocalFiles, guard: &Guard, data: &Path) -> Findin
                         None => findings.repositories.push(path),
                     }
                 }
+            } else if folder.is_private {
+                // A home of commands: only repositories matter, to which Git could be led from the workspace.
             } else if kind.is_symlink() && guard.is_new(&path) && leads_into(&path, data) {
                 findings.protected.push((path, "it leads into Haft's data, parts of which commands write".to_owned()));
             } else if !folder.is_generated && may_be_protected(name) && guard.is_new(&path) {
@@ -152,25 +158,35 @@ struct Folder<'a> {
     is_bare: bool,
     /// Whether it lies in a generated folder.
     is_generated: bool,
+    /// Whether it is one of the private folders of commands, in the data of this program.
+    is_private: bool,
 }
 
-/// Visits the folders of the writable roots, not those of Git, and follows no link. Whether all were visited.
-fn walk(files: &LocalFiles, cache: &FolderCache, mut visit: impl FnMut(&Folder)) -> bool {
-    let mut folders: Vec<_> = files.writable().into_iter().map(|root| (root, false)).collect();
+/// Visits the folders of the writable roots, not those of Git, and follows no link. Of a data folder in a root it visits what commands
+/// write: their homes and temporary folders. Whether all were visited.
+fn walk(files: &LocalFiles, cache: &FolderCache, data: &Path, mut visit: impl FnMut(&Folder)) -> bool {
+    let mut folders: Vec<_> = files.writable().into_iter().map(|root| (root, false, false)).collect();
+    let data = OwnData::new(data);
     let mut seen = 0;
-    while let Some((path, is_generated)) = folders.pop() {
+    while let Some((path, is_generated, is_private)) = folders.pop() {
         let Some(listed) = cache.list(&path) else { continue };
         let ListedFolder { count, entries, is_bare, .. } = &*listed;
         seen += count;
         if seen > MAX_ENTRIES {
             return false;
         }
-        visit(&Folder { path: &path, entries, is_bare: *is_bare, is_generated });
+        visit(&Folder { path: &path, entries, is_bare: *is_bare, is_generated, is_private });
         if *is_bare {
             continue;
         }
-        let inner = entries.iter().filter(|(name, kind)| kind.is_dir() && !is_git(name));
-        folders.extend(inner.map(|(name, _)| (path.join(name), is_generated || GENERATED.iter().any(|generated| name == generated))));
+        for (name, _) in entries.iter().filter(|(name, kind)| kind.is_dir() && !is_git(name)) {
+            let inner = path.join(name);
+            if inner == data.folder() {
+                folders.extend(data.written_by_commands().map(|folder| (folder, true, true)));
+            } else {
+                folders.push((inner, is_generated || GENERATED.iter().any(|generated| name == generated), is_private));
+            }
+        }
     }
     true
 }
