@@ -1,6 +1,6 @@
 //! Approvals that are answered from a channel.
 
-use haft_channels::{ChannelApproval, ButtonPress, InboxVerdict, IncomingMessage};
+use haft_channels::{ButtonPress, ChannelApproval, InboxVerdict, IncomingMessage};
 
 use crate::setup::{message, setup, until};
 
