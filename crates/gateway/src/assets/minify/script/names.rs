@@ -119,11 +119,7 @@ fn declared<'a>(tokens: &[Token<'a>], roles: &[Role]) -> HashSet<&'a str> {
                 }
             }
             // Of imports and exports by name, no role tells them from those of objects: they keep their names in the file too.
-            (Kind::Word, name) if roles[at] == Role::Other => {
-                if is_in_names(tokens, at) {
-                    shown.insert(name);
-                }
-            }
+            (Kind::Word, name) if roles[at] == Role::Other && is_in_names(tokens, at) => drop(shown.insert(name)),
             (Kind::Sign, "(" | "[" | "{") => open.push(at),
             (Kind::Sign, ")" | "]" | "}") => {
                 if let Some(first) = open.pop()

@@ -48,7 +48,7 @@ enum Bracket {
 
 /// The role of each token, or nothing if the file is not understood.
 pub(super) fn find(tokens: &[Token<'_>]) -> Option<Vec<Role>> {
-    let mut finder = RoleFinder { tokens, open: Vec::new(), is_class: false, case: None };
+    let mut finder = RoleFinder { tokens, open: Vec::new(), is_class: false, is_case: false, case_colon: None };
     let mut roles = Vec::with_capacity(tokens.len());
     for (at, token) in tokens.iter().enumerate() {
         roles.push(match token.kind {
@@ -66,8 +66,10 @@ struct RoleFinder<'a> {
     open: Vec<Bracket>,
     /// A class was named, and its body has not begun.
     is_class: bool,
-    /// The colon of the last `case`, or its place while that is awaited (`None` inside: not yet).
-    case: Option<Option<usize>>,
+    /// After the word `case`, until its colon.
+    is_case: bool,
+    /// The colon of the last `case`.
+    case_colon: Option<usize>,
 }
 
 impl RoleFinder<'_> {
@@ -97,7 +99,7 @@ impl RoleFinder<'_> {
         }
         match text {
             "class" => self.is_class = true,
-            "case" => self.case = Some(None),
+            "case" => self.is_case = true,
             _ => {}
         }
         if is_in(KEYWORDS, text) { Role::Keyword } else { Role::Variable }
@@ -152,7 +154,7 @@ impl RoleFinder<'_> {
             ")" if at >= 2 && self.is_only_parameter(at - 2) => return Some(Role::Needless),
             "]" => return (self.open.pop()? == Bracket::Square).then_some(Role::Other),
             "}" => return (!matches!(self.open.pop()?, Bracket::Round | Bracket::Square | Bracket::Template)).then_some(Role::Other),
-            ":" if self.case == Some(None) => self.case = Some(Some(at)),
+            ":" if std::mem::take(&mut self.is_case) => self.case_colon = Some(at),
             ";" if self.is_after(at, &["}"]) && self.ends_statement(at) => return Some(Role::Needless),
             _ => {}
         }
@@ -202,7 +204,7 @@ impl RoleFinder<'_> {
             (Kind::Word, word) if is_in(BEFORE_BLOCK, word) => Some(Bracket::Block),
             (Kind::Word | Kind::Literal, _) => None,
             (Kind::Sign, ")" | ";" | "{" | "}") => Some(Bracket::Block),
-            (Kind::Sign, _) if is_arrow || self.case == Some(Some(at - 1)) => Some(Bracket::Block),
+            (Kind::Sign, _) if is_arrow || self.case_colon == Some(at - 1) => Some(Bracket::Block),
             (Kind::Sign | Kind::Template, _) => Some(Bracket::Object),
         }
     }
