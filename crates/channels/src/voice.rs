@@ -5,8 +5,8 @@ use haft_text::truncate::first_chars;
 
 use crate::driver::{ChannelDriver, IncomingMessage, VoiceNote};
 use crate::limits::MOST_INCOMING_CHARACTERS;
-use crate::wire::{Wire, WireRequest};
-use crate::{Secret, SendFailure};
+use crate::wire::{ChannelWire, WireRequest};
+use crate::{ChannelSecret, SendFailure};
 
 /// A recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +50,12 @@ async fn transcript(note: &VoiceNote, driver: &dyn ChannelDriver, transcriber: &
 }
 
 /// Fetches a recording whose address came with a message, from an address of the service alone: nobody else gets the token.
-pub(crate) async fn fetch(wire: &Wire, address: &str, places: [&str; 2], token: Option<&Secret>) -> Result<Vec<u8>, SendFailure> {
+pub(crate) async fn fetch(
+    wire: &ChannelWire,
+    address: &str,
+    places: [&str; 2],
+    token: Option<&ChannelSecret>,
+) -> Result<Vec<u8>, SendFailure> {
     let is_of = |place: &&str| address.strip_prefix(place.trim_end_matches('/')).is_some_and(|rest| rest.starts_with('/'));
     if !places.iter().any(is_of) {
         return Err(SendFailure::refused("the recording is not at an address of the service"));

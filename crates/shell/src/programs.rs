@@ -133,7 +133,9 @@ fn option(given: &Given, command: &mut Command, found: &mut AnalysisBuilder) {
         (effect, _) if effect.runs() => runs(&given.name, command, found),
         (OptionEffect::Writes, Some(value)) => wrote(value, command, found),
         (OptionEffect::ReadsAt, Some(Word::Literal(value))) => {
-            network::body(&given.name, value).into_iter().for_each(|path| found.read(&path))
+            if let Some(path) = network::body(&given.name, value) {
+                found.read(&path);
+            }
         }
         (OptionEffect::Reads | OptionEffect::ReadsAt, Some(value)) => found.read(value),
         _ => {}

@@ -4,6 +4,7 @@ mod page;
 pub(crate) mod pdf;
 mod repeated;
 
+use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -154,7 +155,7 @@ impl Params {
         let (limit, text) = (limit.map_or(0, NonZeroUsize::get), self.wants_text());
         let mut part = format!("{line} {column} {lines} {bytes} {limit} {line_numbers} {text}");
         if encoding.is_some() || pages.is_some() {
-            part += &format!(" {encoding:?} {pages:?}");
+            let _ = write!(part, " {encoding:?} {pages:?}");
         }
         part
     }

@@ -80,19 +80,17 @@ fn json_for_a_provider_is_what_a_request_to_it_has() {
 
 #[test]
 fn settings_of_single_tools_hold_by_any_name_of_the_tool() {
-    let config = "[tool_settings.sleep]\ntimeout_seconds = 1\n\n[tool_settings.read]\noutput_bytes = 256\naccess = \"full-access\"\n";
+    let config = "[tool_settings.sleep]\ntimeout_seconds = 1\n\n[tool_settings.read]\naccess = \"full-access\"\n";
     let world = World::with_config(config);
     let listed = world.run(&["tools", "--json", "--all"]).json();
     let tool = |name: &str| listed.as_array().unwrap().iter().find(|tool| tool["name"] == name).unwrap().clone();
     assert_eq!(tool("sleep")["timeout_seconds"], 1);
     assert_eq!(tool("read_file")["access"], "full-access");
     let late = world.run(&["call", "sleep", "--duration", "5"]);
-    assert!(late.code != 0 && late.all().contains("1 s"), "{late:?}");
-    world.write("long.txt", &"0123456789\n".repeat(100));
-    let refused = world.run(&["call", "read_file", "--path", "long.txt"]);
+    assert!(late.code != 0 && late.all().contains("timed out after 1s"), "{late:?}");
+    world.write("notes.txt", "sharpen the axe\n");
+    let refused = world.run(&["call", "read_file", "--path", "notes.txt"]);
     assert!(refused.code != 0 && refused.all().contains("full-access"), "{refused:?}");
-    let cut = world.run(&["call", "read_file", "--path", "long.txt", "--access", "full-access"]);
-    assert!(cut.code == 0 && cut.stdout.len() < 600, "{cut:?}");
 }
 
 #[test]

@@ -182,7 +182,11 @@ fn a_model_that_does_not_answer_is_told_once() {
 #[test]
 fn rounds_of_the_configuration_end_a_turn() {
     let rounds = (0..4).map(|number| Round::call(&format!("c{number}"), "noop", json!({}))).collect();
-    let talk = Talk::with("openai", "max_rounds = 2\n", rounds);
+    let talk = Talk::new("openai", rounds);
+    // A key of the whole configuration stands before its tables.
+    let file = talk.world.path("config/haft/config.toml");
+    let config = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, format!("max_rounds = 2\n{config}")).unwrap();
     let happened = talk.turn(&["do nothing"]);
     assert_eq!(happened.ended().0, "max_rounds");
     assert_eq!(talk.server.asked().len(), 2);

@@ -169,7 +169,7 @@ fn header_schema() -> Value {
 
 fn structured() -> ScriptedTool {
     let tool = ScriptedTool::new("structured").define(|definition| {
-        definition.output = Some(json!({"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]}));
+        definition.output = Some(json!({"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]}).into());
     });
     tool.body(|_, _| std::future::ready(Ok(ToolOutput::text("{\"count\": 2}").with_details(json!({"count": 2})))))
 }

@@ -54,9 +54,9 @@ impl<'a> EventParser<'a> {
     fn whole(&mut self) -> Option<()> {
         self.blanks();
         if self.peek() == Some(b'{') {
-            self.object(Cow::Borrowed(""), DEPTH, is_needless)?
+            self.object(Cow::Borrowed(""), DEPTH, is_needless)?;
         } else {
-            self.value(Cow::Borrowed(""), DEPTH)?
+            self.value(Cow::Borrowed(""), DEPTH)?;
         }
         self.blanks();
         (self.at == self.text.len()).then_some(())
@@ -133,9 +133,9 @@ impl<'a> EventParser<'a> {
             let field = if self.peek()? == b'"' { self.string()? } else { return None };
             self.expect(b':')?;
             if skip(&field) {
-                self.pass_over(depth)?
+                self.pass_over(depth)?;
             } else {
-                self.value(field, depth)?
+                self.value(field, depth)?;
             }
             more = self.is_more(b'}')?;
         }

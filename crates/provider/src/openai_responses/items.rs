@@ -66,7 +66,7 @@ fn index_of(event: EventJson<'_>) -> Option<u64> {
     event.at("output_index").as_u64()
 }
 
-fn id_of<'a>(event: EventJson<'a>) -> &'a str {
+fn id_of(event: EventJson<'_>) -> &str {
     event.get("item_id").unwrap_or_else(|| event.at("item").at("id")).as_str().unwrap_or_default()
 }
 
