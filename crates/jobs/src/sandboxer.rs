@@ -20,7 +20,7 @@ use crate::guarded_paths::paths_outside;
 use crate::plan::in_container;
 use crate::quarantine::FolderCache;
 use crate::session_networks::SessionNetworks;
-use crate::view::{RunView, Views};
+use crate::view::{RunView, Views, may_add_packages};
 use crate::{environment, lookup, orphans};
 
 pub(crate) use crate::options::ShellOptions;
@@ -49,6 +49,8 @@ pub(crate) struct Sandboxer {
 pub(crate) struct ViewLimits<'a> {
     /// Whether it may change nothing of the roots.
     pub(crate) read_only: bool,
+    /// Whether it may add to the package caches.
+    pub(crate) adds_packages: bool,
     pub(crate) limits: CommandLimits,
     /// The folder of the program, if the host keeps it for programs alone.
     pub(crate) program_folder: Option<&'a Path>,
@@ -165,8 +167,12 @@ impl Sandboxer {
         if sandbox.has_own_root() && planned.program_folder().is_some() {
             return Err(in_container());
         }
-        let view =
-            ViewLimits { read_only: planned.has_read_only_view(), limits: planned.limits(), program_folder: planned.program_folder() };
+        let view = ViewLimits {
+            read_only: planned.has_read_only_view(),
+            adds_packages: !planned.has_read_only_view() && may_add_packages(planned),
+            limits: planned.limits(),
+            program_folder: planned.program_folder(),
+        };
         let (mut policy, variables) = self.policy(&**sandbox, view, setup)?;
         policy.terminal = terminal && sandbox.supports_terminals();
         // The proxy that decides on every connection cannot be offered: the command has no network. It is refused only if it needs one.
@@ -217,18 +223,19 @@ impl Sandboxer {
         let RunSetup { session, paths, network, shared_network, overlay, mut layers, removals, .. } = setup;
         let mut view = RunView::default();
         if !sandbox.has_own_root() {
-            let view_of_run = self.views.for_run(session, &paths, run.read_only);
+            let view_of_run = self.views.for_run(session, &paths, run.adds_packages);
             view = view_of_run.map_err(|error| no_view(&self.options.view_folder, error))?;
             layers.append(&mut view.layers);
             view.view.read_only.extend(run.program_folder.map(Bind::same));
         }
-        let SandboxPaths { mut writable, mut read_only, mut protected, mut masked, repositories, .. } = paths;
+        let SandboxPaths { mut writable, mut read_only, mut protected, mut masked, mut pinned, repositories, .. } = paths;
         for git in repositories.into_iter().filter(|git| layers.iter().all(|layer| layer.lower != *git)) {
             let is_inside = writable.iter().any(|root| git.starts_with(root));
             if is_inside { &mut protected } else { &mut read_only }.push(git);
         }
         let exists = |path: &&PathBuf| path.symlink_metadata().is_ok_and(|metadata| !metadata.is_symlink());
         protected.extend(self.options.protected.iter().filter(exists).cloned());
+        pinned.extend(self.options.protected.iter().filter(exists).cloned());
         masked.extend(self.options.hidden.iter().cloned());
         masked.extend(self.options.readable.iter().flat_map(|globs| paths_outside(self.files.root(), globs)));
         masked.extend(std::env::home_dir().map(|home| usual_secrets(&home)).unwrap_or_default());
@@ -242,6 +249,7 @@ impl Sandboxer {
             read_only,
             protected,
             masked,
+            pinned,
             network,
             limits,
             terminal: false,

@@ -8,6 +8,7 @@
 //!                           /gitconfig       name and address of the user
 //! ```
 
+mod cache_use;
 mod git_identity;
 mod toolchains;
 
@@ -24,6 +25,7 @@ use haft_host::SandboxPaths;
 use haft_sandbox::{Bind, OverlayLayer, SandboxView};
 use ring::digest::{SHA256, digest};
 
+pub(crate) use self::cache_use::may_add_packages;
 use self::toolchains::Toolchains;
 
 /// Where the home is if its own path is part of a root.
@@ -69,7 +71,7 @@ impl Views {
     }
 
     /// The view of a command of this session, which may add to the package caches or not. Creates the folders that are missing.
-    pub(crate) fn for_run(&self, session: &str, paths: &SandboxPaths, is_read_only: bool) -> io::Result<RunView> {
+    pub(crate) fn for_run(&self, session: &str, paths: &SandboxPaths, adds_packages: bool) -> io::Result<RunView> {
         let user = self.user(paths);
         let home = Bind { source: self.folder.join("home"), at: user.home.clone() };
         make_private(&home.source)?;
@@ -83,11 +85,11 @@ impl Views {
         let mut layers = Vec::new();
         for (name, lower) in &user.toolchains.caches {
             let folder = self.folder.join("caches").join(name.replace('/', "-"));
-            let layer = if is_read_only { OverlayLayer::read_only_cache } else { OverlayLayer::cache };
+            let layer = if adds_packages { OverlayLayer::cache } else { OverlayLayer::read_only_cache };
             // A cache that cannot be used is not worth an error.
             match layer(&folder, lower, &home.at.join(name)) {
                 // The overlay would show the same, and costs a mount namespace.
-                Ok(layer) if is_read_only && layer.is_unchanged() => read_only.push(Bind { source: layer.lower, at: layer.target }),
+                Ok(layer) if !adds_packages && layer.is_unchanged() => read_only.push(Bind { source: layer.lower, at: layer.target }),
                 layer => layers.extend(layer),
             }
         }

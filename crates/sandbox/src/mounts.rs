@@ -83,6 +83,9 @@ impl MountPlan {
             RootFolder::Image => policy.protected_without_layers().collect(),
         };
         protected.into_iter().try_for_each(|path| plan.protect(path))?;
+        for path in policy.pinned.iter().filter_map(|path| path.canonicalize().ok()) {
+            plan.pin_above(&path);
+        }
         plan.create_mount_points()?;
         plan.check_size()?;
         Ok(plan)
@@ -216,7 +219,7 @@ impl MountPlan {
 
     /// Pins the folders above a path, which a command could rename otherwise, and put others in their place.
     fn pin_above(&mut self, path: &Path) {
-        let Some(root) = self.writable_root(path) else { return };
+        let Some(root) = path.parent().and_then(|parent| self.writable_root(parent)) else { return };
         for above in path.ancestors().skip(1).take_while(|above| *above != root) {
             self.add(above.to_owned(), MountKind::Pinned, above.to_owned());
         }

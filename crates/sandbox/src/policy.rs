@@ -18,6 +18,8 @@ pub struct SandboxPolicy {
     pub protected: Vec<PathBuf>,
     /// Secrets: paths it may not even read.
     pub masked: Vec<PathBuf>,
+    /// Paths above which no folder of a writable root may be renamed or removed: rules know them by their place.
+    pub pinned: Vec<PathBuf>,
     /// Network access.
     pub network: NetworkAccess,
     /// Resource limits.
@@ -46,6 +48,7 @@ impl Default for SandboxPolicy {
             read_only: Vec::new(),
             protected: Vec::new(),
             masked: Vec::new(),
+            pinned: Vec::new(),
             network: NetworkAccess::default(),
             limits: CommandLimits::STANDARD,
             terminal: false,

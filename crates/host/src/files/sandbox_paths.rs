@@ -24,6 +24,8 @@ pub struct SandboxPaths {
     pub protected: Vec<PathBuf>,
     /// Secrets and Haft's own folders, inside the roots, which commands may not see.
     pub masked: Vec<PathBuf>,
+    /// Those of the masked and protected ones that rules know by their place, so that no folder above them may be moved.
+    pub pinned: Vec<PathBuf>,
     /// Git folders: those of the repositories in writable roots, and the one outside that a root is a linked worktree of.
     pub repositories: Vec<PathBuf>,
     /// Parts of the roots that could not be searched, as sentences for the user: their secrets would be visible.
@@ -57,7 +59,7 @@ impl LocalFiles {
         // Before Haft's own: those are no secrets, and share files with repositories.
         hard_links::hide(&mut paths);
         self.add_own_paths(&mut paths);
-        for found in [&mut paths.protected, &mut paths.masked, &mut paths.repositories] {
+        for found in [&mut paths.protected, &mut paths.masked, &mut paths.pinned, &mut paths.repositories] {
             found.sort_unstable();
             found.dedup();
         }
@@ -70,6 +72,7 @@ impl LocalFiles {
         let is_beneath = |path: &Path, roots: &[PathBuf]| roots.iter().any(|root| path.starts_with(root) && path != root);
         for path in self.rules.own_paths().filter(|path| is_beneath(path, &roots)) {
             if path.is_dir() { &mut paths.masked } else { &mut paths.protected }.push(path.to_owned());
+            paths.pinned.push(path.to_owned());
         }
         let run_by_git = self.rules.paths_run_by_git().filter(|path| is_beneath(path, &roots) && is_file_or_folder(path));
         paths.protected.extend(run_by_git.map(Path::to_owned));

@@ -25,7 +25,7 @@ impl Sandboxer {
         let base = SandboxPolicy { network: network.clone(), ..SandboxPolicy::default() };
         let selected = self.select(self.options.sandbox, true, &base).map_err(unavailable)?;
         let sandbox = &*selected.sandbox;
-        let view = ViewLimits { read_only: false, limits: CommandLimits::default(), program_folder: None };
+        let view = ViewLimits { read_only: false, adds_packages: true, limits: CommandLimits::default(), program_folder: None };
         let session = format!("mcp-{}", server.name);
         let setup = RunSetup {
             session: &session,

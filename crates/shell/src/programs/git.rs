@@ -14,6 +14,20 @@ const GLOBAL: &str = "-pP -C=< -c=! --paginate --no-pager --no-optional-locks --
     --noglob-pathspecs --icase-pathspecs --bare --no-lazy-fetch --config-env=! --exec-path? --git-dir=! --work-tree=! --namespace=! \
     --super-prefix=!";
 
+/// Settings that `-c` may set: they say who commits, and how things look. `*` stands for one name.
+const HARMLESS_SETTINGS: &[&str] = &[
+    "advice.*",
+    "author.email",
+    "author.name",
+    "color.*",
+    "committer.email",
+    "committer.name",
+    "core.quotepath",
+    "init.defaultbranch",
+    "user.email",
+    "user.name",
+];
+
 /// Options that run what they are given, whichever part they are for.
 const GADGETS: &[&str] = &[
     "--upload-pack",
@@ -54,6 +68,7 @@ pub(super) fn evaluate(command: &mut Command, found: &mut AnalysisBuilder) {
     let scan = options::scan_leading(GLOBAL, &command.arguments);
     for given in &scan.given {
         match given.effect {
+            _ if given.name == "-c" && given.value.as_ref().is_some_and(is_harmless_setting) => {}
             effect if effect.runs() || given.name == "--exec-path" => runs(&given.name, command, found),
             _ => given.value.iter().for_each(|folder| found.read(folder)),
         }
@@ -65,6 +80,18 @@ pub(super) fn evaluate(command: &mut Command, found: &mut AnalysisBuilder) {
         (None, Some(part)) => evaluate_part(&part, scan.used + 1, command, found),
         (None, None) => command.notes.push(Reason::new(Concern::Arguments, "which part of git is meant is not known")),
     }
+}
+
+/// Whether a word sets something that Git neither runs nor trusts.
+fn is_harmless_setting(word: &Word) -> bool {
+    let Some((key, _)) = word.as_literal().and_then(|text| text.split_once('=')) else { return false };
+    let Some((section, name)) = key.split_once('.') else { return false };
+    let is_plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let matches = |known: &&str| {
+        let (known_section, known_name) = known.split_once('.').unwrap_or_default();
+        section.eq_ignore_ascii_case(known_section) && (known_name == "*" || name.eq_ignore_ascii_case(known_name))
+    };
+    is_plain && HARMLESS_SETTINGS.iter().any(matches)
 }
 
 fn evaluate_part(part: &str, start: usize, command: &mut Command, found: &mut AnalysisBuilder) {

@@ -160,6 +160,12 @@ fn b08_shortened_and_clustered_options_are_not_taken_for_known() {
 fn b09_options_of_git_that_run_something_are_seen() {
     for line in [
         "git -c core.pager=sh log",
+        "git -c user.name=a -c core.pager=sh log",
+        "git -c user.name log",
+        "git -c user.signingkey=x log",
+        "git -c color.x.y=z log",
+        "git -c \"user.name=$x\" log",
+        "git -c core.quotepath.x=sh log",
         "git --exec-path=x status",
         "git --config-env=a=b status",
         "git fetch --upload-pack=sh x",

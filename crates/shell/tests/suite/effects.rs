@@ -57,6 +57,8 @@ fn known_programs_are_bounded_by_what_they_name() {
         ("git branch -a", ReadsOnly, &[], &[], true),
         ("git branch x", Ordinary, &[], &[], false),
         ("git commit -m x", ExecutesOthers, &[], &[], false),
+        ("git -c color.ui=never -c User.Name=a log -3", ReadsOnly, &[], &[], true),
+        ("git -c user.email=a@example.org commit -m x", ExecutesOthers, &[], &[], false),
         ("make", ExecutesOthers, &[], &[], false),
         ("python3 a.py", Interpreter, &[], &[], false),
         ("awk '{print $1}' a", Interpreter, &[], &[], false),

@@ -190,6 +190,49 @@ fn workspace_that_is_the_home_folder_works() {
     at_home("echo evil >> .config/haft/config.toml; f=.config/haft; rm -rf $f; rm -rf .local/share/haft/canary.txt");
     assert_eq!(fs::read(scene.path("home/.config/haft/config.toml")).ok(), Some(config));
     assert!(scene.path("home/.local/share/haft/canary.txt").exists());
+    // The folders above its data stay where they are, and the data as it is; their neighbours can be moved.
+    at_home(
+        "mkdir -p .local/share/other; d=.lo; mv ${d}cal moved; mv ${d}cal/share moved; rm -rf ${d}cal; mv .config c; mkdir one; mv one two",
+    );
+    let moved = ["moved/haft/canary.txt", "moved/share/haft/canary.txt", "c/haft/config.toml"].map(|name| (name, false));
+    for (name, exists) in
+        [(".local/share/haft/canary.txt", true), (".config/haft/config.toml", true), ("two", true)].into_iter().chain(moved)
+    {
+        assert_eq!(scene.path("home").join(name).exists(), exists, "{name}");
+    }
+    let result =
+        at_home("git init -q . && git commit -q --allow-empty -m x && git log --oneline && git init -q ~/own && echo x > ~/.profile");
+    assert!(result.contains("success") && !result.contains("taken away"), "{result}");
+    let listed = scene.haft(&["quarantine"]).output().unwrap();
+    assert!(!String::from_utf8_lossy(&listed.stdout).contains("q-"), "{listed:?}");
+}
+
+/// A rule on a place holds for what was there, also if the folder above it could have another name in the next command.
+#[test]
+fn folders_above_denied_paths_stay_where_they_are() {
+    let scene = Scene::with_config("rules.deny = ['read(a/secret/**)', 'write(a/docs/**)']\n");
+    for name in ["a/secret/key.txt", "a/docs/guide.md", "a/plain.txt", "b/secret/key.txt"] {
+        scene.write(name, format!("{CANARY}-{name}\n"));
+    }
+    for line in [
+        "d=a; mv $d moved",
+        "python3 -c \"import os; os.rename('a', 'moved')\"",
+        "mkdir moved; d=a; mv $d moved/",
+        "cd a && mv \"$PWD\" ../moved",
+        "python3 -c \"import ctypes; ctypes.CDLL(None).renameat2(-100, b'a', -100, b'b', 2)\"",
+    ] {
+        run_line(&scene, line);
+        let result = run_line(
+            &scene,
+            "cat moved/secret/key.txt moved/a/secret/key.txt b/secret/key.txt; for d in moved moved/a b; do echo EVIL > $d/docs/guide.md; done",
+        );
+        assert!(!reveals(result.value.to_string().as_bytes(), &format!("{CANARY}-a/secret")), "{line}: {}", result.brief());
+        assert_eq!(scene.read("a/docs/guide.md"), format!("{CANARY}-a/docs/guide.md\n"), "{line}");
+        fs::remove_dir_all(scene.file("moved")).ok();
+    }
+    let result = run_line(&scene, "mv b c && cat c/secret/key.txt && mv a/plain.txt a/renamed.txt && echo new > a/new.txt");
+    assert!(reveals(result.value.to_string().as_bytes(), &format!("{CANARY}-b/secret")), "{}", result.brief());
+    assert!(scene.file("a/renamed.txt").exists() && scene.file("a/new.txt").exists(), "{}", result.brief());
 }
 
 /// Long output is stored for the session that called for it, and for no other, whichever tool asks.

@@ -24,6 +24,8 @@ const MOST_PROTECTED: usize = 300;
 /// Only the user's own rules apply in them.
 const GENERATED: &[&str] =
     &[".git", "node_modules", "target", ".venv", "site-packages", "__pycache__", ".tox", ".nox", ".next", ".gradle", ".terraform"];
+/// A folder that no rule names.
+const ELSEWHERE: &str = ".haft-elsewhere";
 /// Folders in the cache; then it starts anew.
 const MOST_CACHED: usize = 100_000;
 
@@ -77,7 +79,10 @@ impl<'a> Scan<'a> {
                 match role {
                     EntryRole::Folder => folders.push((path, is_generated)),
                     EntryRole::GeneratedFolder => folders.push((path, true)),
-                    EntryRole::Denied => paths.masked.push(path),
+                    EntryRole::Denied => {
+                        paths.pinned.extend(self.is_denied_by_place(&path).then(|| path.clone()));
+                        paths.masked.push(path);
+                    }
                     _ if !self.is_writable => {}
                     EntryRole::Repository if paths.repositories.len() < MOST_REPOSITORIES => paths.repositories.push(path),
                     EntryRole::Protected if paths.protected.len() >= MOST_PROTECTED => {}
@@ -85,6 +90,13 @@ impl<'a> Scan<'a> {
                 }
             }
         }
+    }
+
+    /// Whether a path would not be denied any more if a folder above it were moved.
+    fn is_denied_by_place(&self, path: &Path) -> bool {
+        let (Ok(beneath), Some(name)) = (path.strip_prefix(self.root), path.file_name()) else { return false };
+        let is_denied = |beneath: &Path| self.rules.deny_reading_by_user(self.root, beneath);
+        beneath != Path::new(name) && is_denied(beneath) && !is_denied(&Path::new(ELSEWHERE).join(name))
     }
 
     /// What matters in a folder. One that cannot be listed cannot be read by the command either: it has no more rights than we.

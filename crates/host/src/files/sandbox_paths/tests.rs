@@ -43,10 +43,27 @@ fn rules_of_the_tools_are_those_of_the_sandbox() {
         read_only: vec![library.clone()],
         protected: paths(&[".vscode/tasks.json", "a/.bashrc", "a/b/.idea", "hook.sh"]),
         masked: [vec![library.join("deep/.env")], paths(&["a/b/.env", "a/server.pem", "node_modules/x/private.txt", "state"])].concat(),
+        pinned: paths(&["hook.sh", "state"]),
         repositories: paths(&[".git"]),
         uncovered: Vec::new(),
     };
     assert_eq!(paths_of(options), expected);
+}
+
+#[test]
+fn paths_that_rules_know_by_their_place_are_pinned() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    for file in ["a/b/secret/key", "a/b/named.key", "a/b/.env", "top/key", "x/config/prod/key"] {
+        fs::create_dir_all(root.join(file).parent().unwrap()).unwrap();
+        fs::write(root.join(file), "x").unwrap();
+    }
+    let deny_read = ["a/b/secret/**", "**/*.key", "top/**", "**/config/prod"].map(String::from).to_vec();
+    let denied_by_rules = vec!["a/b/.env".to_owned()];
+    let found = paths_of(WorkspaceOptions { deny_read, denied_by_rules, ..WorkspaceOptions::new(&root) });
+    let paths = |names: &[&str]| names.iter().map(|name| root.join(name)).collect::<Vec<_>>();
+    assert_eq!(found.masked, paths(&["a/b/.env", "a/b/named.key", "a/b/secret", "top", "x/config/prod"]));
+    assert_eq!(found.pinned, paths(&["a/b/.env", "a/b/secret", "x/config/prod"]));
 }
 
 #[test]
