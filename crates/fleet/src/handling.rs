@@ -106,7 +106,7 @@ impl MessageHandler {
         };
         self.watcher.step(WorkStep::Ran, &lease.id);
         if !self.store(lease, &outcome).await {
-            // Whoever has the work now has the message, too, or gets it.
+            // The worker that has the work now has the message, too, or gets it.
             return self.watcher.step(WorkStep::Fenced, &lease.id);
         }
         self.watcher.step(WorkStep::Stored, &lease.id);
@@ -126,7 +126,7 @@ impl MessageHandler {
                 () = sleep(self.lease / 3) => {}
             }
             message.ack_with(AckKind::Progress).await.ok();
-            // The work goes on while the database is asked.
+            // The work continues while the database is asked.
             let asked = async {
                 let left = self.lease.saturating_sub(renewed.elapsed());
                 timeout(left, self.work.renew(lease, self.lease)).await

@@ -47,7 +47,7 @@ async fn messages_that_come_twice_late_or_out_of_order_do_nothing_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn message_that_is_none_is_set_aside_with_its_story_and_others_go_on() {
+async fn message_that_is_none_is_set_aside_with_its_story_and_others_are_handled() {
     let world = World::new().await;
     let worker = world.worker("worker", 2, LEASE);
     for body in ["no json", "{\"id\": 7}"] {

@@ -224,7 +224,7 @@ async fn index_on_a_server_finds_the_same() {
     for (kind, recall, _) in rows.iter().filter(|(kind, ..)| *kind != "paraphrase") {
         assert!(*recall >= 0.85, "{kind}: {recall}");
     }
-    world.write("memory/new.md", "The lighthouse keeper is called Ximena.\n");
+    world.write("memory/new.md", "The lighthouse cook is called Ximena.\n");
     assert_eq!(world.found("Xiemna lighthouse").await, ["memory/new.md#L1"]);
     std::fs::remove_file(world.path("memory/new.md")).unwrap();
     assert!(!world.found("Ximena lighthouse").await.contains(&"memory/new.md#L1".to_owned()));

@@ -60,6 +60,7 @@ use self::database::Database;
 pub use self::jobs::SqliteJobs;
 #[cfg(all(test, feature = "postgres"))]
 pub(super) use self::migrate::known as known_version;
+pub(super) use self::retention::BlobFiles;
 pub use self::retention::StorePruner;
 pub use self::sessions::SqliteSessionStore;
 #[cfg(feature = "postgres")]
@@ -67,7 +68,6 @@ pub(super) use self::{
     automation::{KEPT_NOTICES, KEPT_RUNS, KEPT_RUNS_OF_ALL},
     channels::{MOST_OUTGOING, SEEN_AGE, outgoing_record},
     jobs::{JOB_RETENTION, MAX_LISTED_JOBS, jobs_not_kept},
-    retention::BlobFiles,
     sub_agents::INTERRUPTED,
 };
 use super::write::StoreChange;
