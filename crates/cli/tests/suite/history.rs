@@ -68,6 +68,7 @@ fn one_call_by_any_of_its_ids() {
     let mut expected = listed.clone();
     expected["files"] = json!(["[world]/workspace/a.txt"]);
     expected["undo"] = json!(format!("haft undo {id}"));
+    expected["recording"] = json!(null);
     for name in [id, &short, &id[..36], listed["call_id"].as_str().unwrap()] {
         let ran = world.run(&["history", name, "--json"]);
         assert_eq!((ran.code, ran.json()), (0, expected.clone()), "{name}");
