@@ -22,7 +22,7 @@ pub(crate) fn format_of(head: &[u8]) -> Option<&'static str> {
 
 /// Text in an ASCII-compatible encoding has no NUL bytes.
 pub(crate) fn has_nul(head: &[u8]) -> bool {
-    head[..head.len().min(SNIFFED)].contains(&0)
+    memchr::memchr(0, &head[..head.len().min(SNIFFED)]).is_some()
 }
 
 /// The byte order of UTF-16 text without a byte order mark: mostly ASCII, it is NUL at every second byte.

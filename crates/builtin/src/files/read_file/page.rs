@@ -47,7 +47,8 @@ pub(super) async fn show(
         "encoding": file.encoding().name(),
         "bom": file.has_bom(),
     });
-    let invalid = page.text.contains(char::REPLACEMENT_CHARACTER).then(|| invalid_note(&file)).flatten();
+    let has_invalid = file.invalid().count > 0 && page.text.contains(char::REPLACEMENT_CHARACTER);
+    let invalid = has_invalid.then(|| invalid_note(&file)).flatten();
     if invalid.is_some() {
         details["invalid"] = file.invalid().count.into();
     }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, FileType, Metadata};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
@@ -137,11 +138,13 @@ impl<'a> Scan<'a> {
         };
         let becomes_generated = GENERATED.iter().any(|generated| name == *generated);
         match () {
-            () if is_denied => Some(EntryRole::Denied),
+            // The program that listens at a socket is outside, or of a command that may be in another session.
+            () if is_denied || kind.is_socket() => Some(EntryRole::Denied),
             () if is_generated => kind.is_dir().then_some(EntryRole::Folder),
             () if name == ".git" && kind.is_dir() => Some(EntryRole::Repository),
             // What is a link cannot be held: it is checked after the run.
-            () if !kind.is_symlink() && is_protected(path, name) => Some(EntryRole::Protected),
+            // The list of submodules is part of what Git checks out: its content is checked after the run.
+            () if !kind.is_symlink() && name != ".gitmodules" && is_protected(path, name) => Some(EntryRole::Protected),
             () if becomes_generated => (kind.is_dir() && self.rules.has_deny_read()).then_some(EntryRole::GeneratedFolder),
             () => kind.is_dir().then_some(EntryRole::Folder),
         }

@@ -189,3 +189,16 @@ fn what_settings_of_git_run_is_protected_for_tools_and_commands() {
     let files = LocalFiles::open(WorkspaceOptions::new(root.join("tools"))).unwrap();
     assert!(files.locate(Path::new("clean")).unwrap().no_write().is_some());
 }
+
+#[test]
+fn sockets_in_the_roots_are_hidden_and_lists_of_submodules_can_be_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    fs::create_dir_all(root.join("run/deep")).unwrap();
+    fs::write(root.join(".gitmodules"), "").unwrap();
+    let sockets = [root.join("db.sock"), root.join("run/deep/plain")];
+    let listeners = sockets.each_ref().map(|path| std::os::unix::net::UnixListener::bind(path).unwrap());
+    let paths = paths_of(WorkspaceOptions::new(&root));
+    assert_eq!((paths.masked, paths.protected), (sockets.to_vec(), Vec::new()));
+    drop(listeners);
+}
