@@ -336,8 +336,11 @@ impl PlanCase<'_> {
             );
             return Denial { kind: ErrorKind::PathNotAllowed, message, ways };
         }
-        let target = effect.map(Effect::target).unwrap_or_default();
-        let purpose = effect.map(|effect| format!(" to {} '{target}'", verb(effect))).unwrap_or_default();
+        let purpose = match effect {
+            Some(Effect::Unknown { why }) => format!(" ({why})"),
+            Some(effect) => format!(" to {} '{}'", verb(effect), effect.target()),
+            None => String::new(),
+        };
         let message = format!(
             "'{}' needs the access level {needed}{purpose}, and this session has {}. Only the user can raise it (--access {needed}).",
             self.tool.name(),

@@ -9,6 +9,9 @@ use crate::{AskSubject, ConfigEdit, PolicySpec, canonical};
 /// Reaches a path outside the workspace and as little else as can be: its folder as a root, or a rule on exactly this path, where
 /// the folder would open much more.
 pub(crate) fn reach(case: &PlanCase<'_>, effect: &Effect) -> Option<Vec<ConfigEdit>> {
+    if case.spec.confined {
+        return None;
+    }
     let (path, _) = effect.path()?;
     let folder = path.location.folder()?;
     if is_wide_folder(folder, case.spec.home.as_deref()) {

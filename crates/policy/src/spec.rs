@@ -178,6 +178,8 @@ pub struct PolicySpec {
     pub home: Option<PathBuf>,
     /// Where settings stand that are no entries of the lists above.
     pub places: Vec<SettingPlace>,
+    /// Nothing outside the workspace can be opened by settings: advice does not say what there is.
+    pub confined: bool,
 }
 
 impl Default for PolicySpec {
@@ -197,6 +199,7 @@ impl Default for PolicySpec {
             ask: AskMode::default(),
             home: None,
             places: Vec::new(),
+            confined: false,
         }
     }
 }
