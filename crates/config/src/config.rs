@@ -12,7 +12,9 @@ use crate::merge::merge;
 use crate::problem::Problems;
 use crate::provenance::Provenance;
 use crate::web::WebConfig;
-use crate::{BudgetSettings, ConfigValue, ContextSettings, ExecSettings, RetentionSettings, RootSetting, SandboxSettings, Sourced};
+use crate::{
+    BudgetSettings, ConfigValue, ContextSettings, ExecSettings, QuotaSettings, RetentionSettings, RootSetting, SandboxSettings, Sourced,
+};
 
 /// Agents that agents start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,6 +165,8 @@ pub struct Config {
     pub retention: RetentionSettings,
     /// What conversations with models may cost.
     pub budget: BudgetSettings,
+    /// What may be used in one day, and stored.
+    pub quota: QuotaSettings,
     /// How large they may grow.
     pub context: ContextSettings,
     /// What the terminal shows.
@@ -212,6 +216,7 @@ impl From<&Provenance> for Config {
             history: HistorySettings { summary_bytes: number(settings, "history.summary_bytes") },
             retention: RetentionSettings::from(settings),
             budget: BudgetSettings::from(settings),
+            quota: QuotaSettings::from(settings),
             context: ContextSettings::from(settings),
             display: DisplaySettings {
                 todos: settings.value("display.todo_list").is_true(),

@@ -113,11 +113,13 @@ impl ConfigKey {
     }
     /// The variable that sets it; keys with chosen names have none.
     pub fn variable(&self) -> Option<String> {
-        self.is_fixed().then(|| format!("HAFT_{}", self.path.replace('.', "_").to_ascii_uppercase()))
+        let letter = |letter: char| if letter == '.' { '_' } else { letter.to_ascii_uppercase() };
+        self.is_fixed().then(|| "HAFT_".chars().chain(self.path.chars().map(letter)).collect())
     }
     /// Whether no part of its path is chosen or repeated.
     pub fn is_fixed(&self) -> bool {
-        self.segments().all(|segment| segment != ANY && segment != EACH)
+        // Without a look at the parts: this is asked of each key several times in each start.
+        !self.path.bytes().any(|byte| byte == b'*' || byte == b'[')
     }
     /// The parts of its path; `[]` is a part of its own.
     pub(crate) fn segments(&self) -> impl Iterator<Item = &'static str> + use<> {

@@ -38,6 +38,8 @@ pub struct LoadRequest<'a> {
     pub other_variables: &'a [&'a str],
     /// Values of the command line, in its order.
     pub flags: &'a [FlagValue<'a>],
+    /// Files that can only tighten what all layers together say, and their texts: those of an operator who runs Haft for others.
+    pub limits: Vec<(PathBuf, String)>,
     /// Checks entries of lists: whether a tool exists, whether a host parses.
     pub check: Option<EntryCheck<'a>>,
     /// Whether the user trusts a project's file with this fingerprint: only then does anything of it start.
@@ -60,6 +62,7 @@ impl<'a> LoadRequest<'a> {
             environment_names: Vec::new(),
             other_variables: &[],
             flags: &[],
+            limits: Vec::new(),
             check: None,
             trusted: None,
             spelling: None,
@@ -127,6 +130,7 @@ pub fn load(request: &LoadRequest<'_>) -> Loaded {
         let settings = read(request, &mut loading.problems);
         loading.layer(LayerContents { settings, ..LayerContents::default() });
     }
+    loading.limits();
     loading.finish()
 }
 
@@ -175,6 +179,13 @@ impl LayerLoader<'_> {
             let source = of_project().next().map_or(SettingSource::BUILT_IN, |hook| hook.source.clone());
             let problem = Problem::warning(source, format!("the project's file cannot be trusted: {why}"));
             self.problems.push(problem.key("hooks").help("have its hooks name fewer and smaller files of the workspace"));
+        }
+    }
+
+    /// As files of a project, after all others: nothing that a variable or a flag says lifts them.
+    fn limits(&mut self) {
+        for (path, text) in &self.request.limits {
+            self.text(ConfigLayer::Project, Arc::new(path.clone()), read::without_bom(text).0.to_owned());
         }
     }
 

@@ -103,6 +103,10 @@ impl LayerMerge {
 
 /// Sorts in the order of the key table; settings of one chosen name are adjacent.
 fn grouped(mut settings: Vec<Setting>) -> Vec<Setting> {
+    // Those of fixed keys are in this order already, and most users have no others.
+    if settings.iter().all(|setting| setting.key.is_fixed()) {
+        return settings;
+    }
     let order = |key: &'static ConfigKey| KEYS.iter().position(|known| std::ptr::eq(known, key));
     let families: Vec<&str> = KEYS.iter().map(before_names).collect();
     let family = |key: &'static ConfigKey| {

@@ -115,6 +115,9 @@ impl ConfigValue {
         match (self, other) {
             (Self::Access(mine), Self::Access(theirs)) => mine < theirs,
             (Self::Count(mine), Self::Count(theirs)) | (Self::Size(mine), Self::Size(theirs)) => mine < theirs,
+            (Self::Money(mine), Self::Money(theirs)) => mine < theirs,
+            // What has no limit is bounded by any.
+            (Self::Count(_) | Self::Size(_) | Self::Money(_), Self::Unset) => true,
             (Self::Flag(mine), Self::Flag(theirs)) => *mine && !*theirs,
             (Self::Choice(mine), Self::Choice(theirs)) => comparable(mine) && comparable(theirs) && rank(mine) > rank(theirs),
             // An unset choice depends on other keys, and may be as loose as the loosest word.

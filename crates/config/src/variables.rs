@@ -26,7 +26,17 @@ pub struct FlagValue<'a> {
 }
 
 /// Variables that other parts read.
-const OTHERS: [&str; 7] = ["HAFT_BLOBS", "HAFT_CONFIG", "HAFT_HOME", "HAFT_MCP_TOKEN", "HAFT_NO_RESOLVE", "HAFT_PLAIN", "HAFT_STORE"];
+const OTHERS: [&str; 9] = [
+    "HAFT_BLOBS",
+    "HAFT_CONFIG",
+    "HAFT_HOME",
+    "HAFT_MCP_TOKEN",
+    "HAFT_NO_RESOLVE",
+    "HAFT_PLAIN",
+    "HAFT_QUEUE",
+    "HAFT_STORE",
+    "HAFT_TENANT",
+];
 
 /// The settings of the environment.
 pub(crate) fn environment(request: &LoadRequest<'_>, problems: &mut Vec<Problem>) -> Vec<Setting> {

@@ -130,6 +130,11 @@ const SAMPLES: &[Sample] = &[
     Sample { key: "limits.output_bytes", strict: ("1000", "1000"), loose: ("999999", "999999") },
     Sample { key: "limits.argument_bytes", strict: ("1000", "1000"), loose: ("99999999", "99999999") },
     Sample { key: "limits.spill_bytes", strict: ("1000", "1000"), loose: ("99999999", "99999999") },
+    Sample { key: "quota.calls", strict: ("10", "10"), loose: ("9999", "9999") },
+    Sample { key: "quota.tokens", strict: ("10", "10"), loose: ("9999", "9999") },
+    Sample { key: "quota.money", strict: ("2", "2"), loose: ("90", "90") },
+    Sample { key: "quota.cpu_seconds", strict: ("10", "10"), loose: ("9999", "9999") },
+    Sample { key: "quota.storage", strict: ("\"1GB\"", "1GB"), loose: ("\"64GiB\"", "64GiB") },
     Sample { key: "exec.security", strict: ("\"paranoid\"", "paranoid"), loose: ("\"full\"", "full") },
     Sample { key: "exec.ask", strict: ("\"always\"", "always"), loose: ("\"smart\"", "smart") },
     Sample { key: "exec.changes", strict: ("\"review\"", "review"), loose: ("\"direct\"", "direct") },
@@ -179,8 +184,12 @@ fn a_project_file_can_tighten_but_not_widen() {
         assert_eq!((resolved(&same, key), same.problems), ((loose_value.clone(), ConfigLayer::User), vec![]), "{key} repeated");
 
         let over_built_in = Fixture::new().project(line(loose.0)).load();
-        assert_eq!(resolved(&over_built_in, key), (json!(default_of(key)), ConfigLayer::BuiltIn), "{key} over the default");
-        let widens = loose_value != json!(default_of(key));
+        // What has no limit is bounded by any.
+        let is_unlimited = key.starts_with("quota.");
+        let resulting =
+            if is_unlimited { (loose_value.clone(), ConfigLayer::Project) } else { (json!(default_of(key)), ConfigLayer::BuiltIn) };
+        assert_eq!(resolved(&over_built_in, key), resulting, "{key} over the default");
+        let widens = !is_unlimited && loose_value != json!(default_of(key));
         assert_eq!(over_built_in.warnings().count(), usize::from(widens), "{key} over the default");
     }
 }

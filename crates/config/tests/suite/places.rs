@@ -63,7 +63,7 @@ fn an_unknown_key_names_the_nearest() {
         ),
         (
             "x.y.z = 1\n",
-            "1:1 x unknown key 'x' | known here: preset, access, ask, tools, groups, rules, network, web, browser, memory, image, tts, transcription, workspace, guards, limits, tool_settings, max_rounds, approvals, history, retention, agents, subagents, sessions, sandbox, channels, model, small_model, providers, models, prices, budget, context, display, gateway, node, mcp, hooks, exec",
+            "1:1 x unknown key 'x' | known here: preset, access, ask, tools, groups, rules, network, web, browser, memory, image, tts, transcription, workspace, guards, limits, tool_settings, max_rounds, approvals, history, retention, agents, subagents, sessions, sandbox, channels, model, small_model, providers, models, prices, budget, quota, context, display, gateway, node, mcp, hooks, exec",
         ),
         ("[history]\nzzzzzz = 1\n", "2:1 history.zzzzzz unknown key 'history.zzzzzz' | known here: summary_bytes"),
         ("[hook]\nevent = 'x'\n", "1:2 hook unknown key 'hook' | did you mean 'hooks'?"),

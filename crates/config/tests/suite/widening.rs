@@ -1,7 +1,9 @@
 //! The promise of the layers, as a property: whatever a project's file says, nothing becomes looser.
 
-use haft_config::{ConfigKey, ConfigValue, KEYS, Loaded, MergeRule, Provenance, Setting, Sourced, ValueKind, presets};
-use haft_contract::Access;
+use haft_config::{
+    Config, ConfigKey, ConfigValue, FlagValue, KEYS, LoadRequest, Loaded, MergeRule, Provenance, Setting, Sourced, ValueKind, load, presets,
+};
+use haft_contract::{Access, AskMode};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -68,6 +70,9 @@ fn as_strict(after: &Setting, before: &Setting) -> bool {
         (ConfigValue::Flag(before), ConfigValue::Flag(after), _) => *after || !*before,
         (ConfigValue::Count(before), ConfigValue::Count(after), _) | (ConfigValue::Size(before), ConfigValue::Size(after), _) => {
             after <= before
+        }
+        (ConfigValue::Unset, ConfigValue::Count(_) | ConfigValue::Size(_) | ConfigValue::Money(_), _) => {
+            before.key.merge == MergeRule::Strictest
         }
         // What holds where nothing is said may be as loose as the loosest word.
         (ConfigValue::Unset, ConfigValue::Choice(after), ValueKind::Choice(words)) => place(words, after) > Some(0),
@@ -224,4 +229,27 @@ fn generated_files_of_the_property_matter() {
     let (before, after) = both(user, project, None);
     assert!(looser(&after, &before).is_some(), "what the project took away is seen");
     assert_eq!(looser(&before, &after), None);
+}
+
+#[test]
+fn limits_tighten_what_variables_and_flags_say_and_loosen_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let limited = |access: &'static str| {
+        let environment = move |name: &str| match name {
+            "HAFT_ACCESS" => Some(access.into()),
+            "HAFT_QUOTA_CALLS" => Some("9".into()),
+            "HOME" => Some("/nowhere".into()),
+            _ => None,
+        };
+        let flags = [FlagValue { key: "ask", value: "beyond".into(), name: "--ask" }];
+        let mut request = LoadRequest::new(folder.path(), &environment);
+        request.flags = &flags;
+        let limits = "access = 'workspace-write'\nask = 'rules'\nquota.calls = 5\nquota.storage = '1GB'\nquota.money = 2\n";
+        request.limits = vec![("limits".into(), limits.to_owned())];
+        let Config { access, ask, quota, .. } = load(&request).config;
+        (access, ask, quota.calls, quota.storage, quota.money)
+    };
+    let (calls, storage, money) = (Some(5), Some(1_000_000_000), Some(2_000_000));
+    assert_eq!(limited("full-access"), (Access::WorkspaceWrite, AskMode::Rules, calls, storage, money));
+    assert_eq!(limited("read-only"), (Access::ReadOnly, AskMode::Rules, calls, storage, money));
 }
