@@ -512,7 +512,7 @@ impl Engine {
         }
         let log = &self.inner.log;
         let intent = trail.to_intent(session);
-        let recorded = match log.append_with(Box::new(move || intent)) {
+        let recorded = match log.append_with(0, Box::new(move || intent)) {
             Ok(()) => log.flush().await,
             Err(error) => Err(error),
         };

@@ -53,7 +53,7 @@ impl Drop for OpenCall<'_> {
         let (events, call, elapsed) = (self.engine.inner.events.as_deref(), Arc::clone(trail.call()), trail.elapsed());
         let status = CallStatus::Error(ErrorKind::Cancelled.as_str().to_owned());
         let record = trail.recording(self.session.clone(), status, DROPPED.to_owned(), elapsed);
-        if let Err(error) = self.engine.inner.log.append_with(record) {
+        if let Err(error) = self.engine.inner.log.append_with(0, record) {
             emit(events, &Event::NotRecorded { call: &call, why: error.to_string() });
         }
         emit(events, &Event::Finished { call: &call, error: Some(ErrorKind::Cancelled), elapsed });

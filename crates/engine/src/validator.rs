@@ -1,6 +1,5 @@
 //! Validation by JSON Schema: every keyword with the feature `json-schema`, and without it those that all providers take.
 
-#[cfg(any(test, not(feature = "json-schema")))]
 mod flat;
 #[cfg(feature = "json-schema")]
 mod full;

@@ -53,7 +53,7 @@ pub(crate) fn settle(
     };
     let call = Arc::clone(trail.call());
     let elapsed = result.elapsed;
-    let written = engine.log.append_with(trail.recording(session.clone(), status, summary, elapsed));
+    let written = engine.log.append_with(summary.len(), trail.recording(session.clone(), status, summary, elapsed));
     if let Err(error) = written {
         let why = error.to_string();
         add_warnings(&[format!("this call is not in the history: {why}")], &mut result.outcome);

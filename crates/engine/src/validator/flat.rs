@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use haft_contract::schema::type_name;
 use regex::Regex;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+#[cfg(any(test, not(feature = "json-schema")))]
 use super::{no_choice, within, wrong, wrong_type};
+#[cfg(any(test, not(feature = "json-schema")))]
 use crate::stages::arguments::missing;
 
 /// Keywords that say nothing about validity.
@@ -81,17 +83,33 @@ impl Validator {
         Ok(())
     }
 
+    /// Whether a value is valid. Makes no words, which each call would pay for.
     pub(crate) fn is_valid(&self, value: &Value) -> bool {
-        self.faults(value, 1).is_empty()
+        let takes = |schema: Option<&Self>, value: &Value| schema.is_none_or(|schema| schema.is_valid(value));
+        let parts = || match value {
+            Value::Object(map) => {
+                let schema_of = |key: &str| self.properties.get(key).or(self.others.as_deref());
+                self.required.iter().all(|key| map.contains_key(key)) && map.iter().all(|(key, value)| takes(schema_of(key), value))
+            }
+            Value::Array(items) => items.iter().all(|item| takes(self.items.as_deref(), item)),
+            _ => true,
+        };
+        !self.never
+            && self.kind.as_deref().is_none_or(|kind| has_type(value, kind))
+            && self.choices.as_ref().is_none_or(|choices| choices.iter().any(|choice| is_equal(choice, value)))
+            && self.measured(value).is_none()
+            && parts()
     }
 
     /// What is wrong with a value: a sentence for each fault, with its path.
+    #[cfg(any(test, not(feature = "json-schema")))]
     pub(crate) fn faults(&self, value: &Value, most: usize) -> Vec<String> {
         let mut faults = Vec::new();
         self.check(value, "", most, &mut faults);
         faults
     }
 
+    #[cfg(any(test, not(feature = "json-schema")))]
     fn check(&self, value: &Value, name: &str, most: usize, faults: &mut Vec<String>) {
         if faults.len() >= most {
             return;
@@ -113,7 +131,8 @@ impl Validator {
         faults.truncate(most);
     }
 
-    fn check_properties(&self, map: &Map<String, Value>, name: &str, most: usize, faults: &mut Vec<String>) {
+    #[cfg(any(test, not(feature = "json-schema")))]
+    fn check_properties(&self, map: &serde_json::Map<String, Value>, name: &str, most: usize, faults: &mut Vec<String>) {
         faults.extend(self.required.iter().filter(|key| !map.contains_key(*key)).map(|key| missing(&within(name, key))));
         for (key, value) in map {
             let schema = self.properties.get(key).or(self.others.as_deref());
