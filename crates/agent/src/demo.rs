@@ -3,6 +3,7 @@
 
 mod clauses;
 mod grammar;
+mod phrase_requests;
 mod phrases;
 mod questions;
 mod reminders;
@@ -92,13 +93,13 @@ fn reply(turn: &ModelTurn<'_>) -> ModelReply {
 }
 
 fn answer(turn: &ModelTurn<'_>) -> Vec<Block> {
-    let asked = turn.messages.iter().rposition(|message| message.role == Role::User && !has_results(message));
+    let asked = turn.messages.iter().rposition(|message| asked_in(message, turn.tools).is_some());
     let results: Vec<StepResult> = turn.messages[asked.map_or(0, |asked| asked + 1)..].iter().flat_map(results_of).collect();
-    let last: Vec<StepResult> = turn.messages.last().map(results_of).unwrap_or_default();
+    // Results before the request are those of another turn.
+    let is_new = asked.is_some_and(|asked| asked + 1 == turn.messages.len());
+    let last: Vec<StepResult> = turn.messages.last().filter(|_| !is_new).map(results_of).unwrap_or_default();
     let lines: Vec<String> = last.iter().map(|result| result.line(RESULT_CHARS)).collect();
-    // The first block is what the user wrote; files that it names follow.
-    let text = asked.map(|asked| text_of(&turn.messages[asked].blocks[..turn.messages[asked].blocks.len().min(1)]));
-    let text = text.unwrap_or_default();
+    let text = asked.and_then(|asked| asked_in(&turn.messages[asked], turn.tools)).unwrap_or_default();
     if is_about_itself(&text) {
         return vec![Block::text(format!("{ANNOUNCEMENT} {HELP}"))];
     }
@@ -121,8 +122,25 @@ fn answer(turn: &ModelTurn<'_>) -> Vec<Block> {
     }
 }
 
-fn has_results(message: &Message) -> bool {
-    message.blocks.iter().any(|block| block.result_id().is_some())
+/// What the user asks for in a message. After a turn that was stopped, the next request is in the message of the one before, or in that
+/// of its results; files that it names follow it.
+fn asked_in(message: &Message, tools: &[OfferedTool]) -> Option<String> {
+    if message.role != Role::User {
+        return None;
+    }
+    let results = message.blocks.iter().rposition(|block| block.result_id().is_some());
+    // Without tools a summary is wanted, whose instruction is no request.
+    let blocks = if tools.is_empty() { &message.blocks[..message.blocks.len().min(1)] } else { &message.blocks[..] };
+    let after = results.map_or(0, |at| at + 1);
+    let newest = blocks.iter().skip(after).map(|block| text_of(std::slice::from_ref(block))).rfind(|text| is_request(text));
+    // A message without results is the user's, whatever it says.
+    newest.or_else(|| results.is_none().then(|| text_of(&message.blocks[..message.blocks.len().min(1)])))
+}
+
+/// Whether a text is the user's, and neither a notice nor a file.
+fn is_request(text: &str) -> bool {
+    let is_notice = text.starts_with('[') && reminders::scheduled(text).is_none();
+    !text.trim().is_empty() && !is_notice && !text.starts_with("<file path=")
 }
 
 fn results_of(message: &Message) -> Vec<StepResult> {

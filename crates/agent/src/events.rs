@@ -1,5 +1,7 @@
 //! The events of a turn, for a terminal, JSON lines or a web page.
 
+mod record;
+
 use std::time::Duration;
 
 use haft_contract::ports::{Todo, UserMessage};
@@ -10,6 +12,7 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+pub use self::record::{TurnEndRecord, TurnEventRecord};
 use crate::cost::Micros;
 
 /// Why a turn ended.
@@ -37,6 +40,18 @@ pub enum EndReason {
 }
 
 impl EndReason {
+    const ALL: [Self; 9] = [
+        Self::Done,
+        Self::MaxTokens,
+        Self::Refused,
+        Self::Loop,
+        Self::MaxRounds,
+        Self::Budget,
+        Self::Cancelled,
+        Self::NoOutput,
+        Self::Failed,
+    ];
+
     /// The word in JSON.
     pub const fn as_str(self) -> &'static str {
         match self {

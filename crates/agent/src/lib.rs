@@ -31,7 +31,7 @@ pub use carried::{CarriedState, LoadedSkills};
 pub use context_parts::{ContextPart, SystemPart};
 pub use cost::{Micros, Price, Prices};
 pub use demo::DemoModel;
-pub use events::{EndReason, NullWatcher, TurnEnd, TurnEvent, TurnWatcher};
+pub use events::{EndReason, NullWatcher, TurnEnd, TurnEndRecord, TurnEvent, TurnEventRecord, TurnWatcher};
 pub use ledger::{Ledger, LedgerEntry, NullLedger};
 pub use memory_saving::MemorySaving;
 pub use meter::{DenySpending, Meter, NullMeter, SpendingApprover, SpendingBudget, StoredMeter, Today};

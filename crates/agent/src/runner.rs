@@ -272,7 +272,8 @@ impl Runner {
         if !worth_asking || progress.breaks > MAX_BREAKS {
             return Err(TurnStop::Provider(error));
         }
-        self.watcher.event(&TurnEvent::Notice(&format!("the answer broke off ({error}); asking again")));
+        let (reason, number) = (error.message.trim_end_matches("Try again.").trim_end(), progress.breaks);
+        self.watcher.event(&TurnEvent::Notice(&format!("{reason} Retry {number} of {MAX_BREAKS} now; Ctrl-C stops it.")));
         Ok(RoundOutcome::Continue)
     }
 

@@ -149,6 +149,20 @@ async fn a_deferred_tool_is_shown_once_it_is_found() {
 }
 
 #[tokio::test]
+async fn small_window_shows_the_first_tools_and_the_others_are_found() {
+    let mut world = world(50, &[], &[]);
+    world.model.context_window = 1_000;
+    let disclosed = world.open(&[]);
+    let (names, warning) = (world.names(&disclosed), world.shown(&disclosed).1);
+    assert!(names.len() > 4 && names.len() < 40, "{names:?}");
+    assert_eq!((names.first().map(String::as_str), names.last().map(String::as_str), warning), (Some("tool_0"), Some("tool_search"), None));
+    world.search("number49").await;
+    assert!(world.names(&disclosed).contains(&"tool_49".to_owned()));
+    world.model.context_window = 128_000;
+    assert_eq!(world.names(&world.open(&[])).len(), 50, "all, and nothing to search for");
+}
+
+#[tokio::test]
 async fn a_tool_that_is_denied_is_never_found() {
     let world = world(200, &[], &["tool_150"]);
     let disclosed = world.open(&[]);

@@ -76,6 +76,12 @@ impl Clause {
         self.words.first().is_some_and(begins) && self.words.len() > 1 && self.words.iter().all(|word| word.is(RESULT))
     }
 
+    /// Whether it only names a file for what follows: "in notes.txt, replace …".
+    fn is_location(&self) -> bool {
+        let [first, .., last] = self.words.as_slice() else { return false };
+        self.words.len() <= 4 && first.is(&["in", "inside"]) && (last.is_path() || last.quoted)
+    }
+
     /// The clause as it was written.
     pub(super) fn source<'t>(&self, text: &'t str) -> &'t str {
         source_of(text, &self.words)
@@ -93,7 +99,8 @@ pub(super) fn clauses(text: &str) -> Vec<Clause> {
     let words = words(text);
     let mut clauses = vec![Clause { joint: Joint::And, words: Vec::new() }];
     for (index, word) in words.iter().enumerate() {
-        let joint = joint(word);
+        let before = index.checked_sub(1).and_then(|before| words.get(before));
+        let joint = joint(word, before, words.get(index + 1));
         let ends = ends_clause(word, words.get(index + 1));
         let Some(clause) = clauses.last_mut() else { break };
         match joint {
@@ -102,7 +109,7 @@ pub(super) fn clauses(text: &str) -> Vec<Clause> {
             Some(joint) => clauses.push(Clause { joint, words: Vec::new() }),
             None => {
                 clause.words.push(word.clone());
-                if ends {
+                if ends && !clause.is_location() {
                     clauses.push(Clause { joint: Joint::And, words: Vec::new() });
                 }
             }
@@ -143,7 +150,8 @@ const PREFACE: &[&str] = &[
 /// Words that ask for the result: "tell me what it says".
 const RESULT: &[&str] = &[
     "tell", "show", "give", "print", "me", "us", "what", "it", "its", "they", "says", "say", "said", "contains", "contain", "is", "in",
-    "the", "result", "results", "response", "answer", "output", "content", "contents", "back", "please",
+    "the", "result", "results", "response", "answer", "output", "content", "contents", "back", "please", "if", "whether", "pass", "passed",
+    "work", "worked",
 ];
 
 /// `(1)`, `2.` and their like.
@@ -152,8 +160,13 @@ fn is_number(word: &RequestWord) -> bool {
     !word.quoted && digits != word.text && !digits.is_empty() && digits.chars().all(|ch| ch.is_ascii_digit())
 }
 
-fn joint(word: &RequestWord) -> Option<Joint> {
-    if word.is(&["then", "afterwards", "after that"]) { Some(Joint::Then) } else { word.is(&["and", "also", "&"]).then_some(Joint::And) }
+fn joint(word: &RequestWord, before: Option<&RequestWord>, next: Option<&RequestWord>) -> Option<Joint> {
+    let is = |word: Option<&RequestWord>, wanted: &[&str]| word.is_some_and(|word| word.is(wanted));
+    let after_that = (word.is(&["after"]) && is(next, &["that"])) || (word.is(&["that"]) && is(before, &["after"]));
+    if after_that || word.is(&["then", "afterwards", "afterward"]) {
+        return Some(Joint::Then);
+    }
+    word.is(&["and", "also", "&"]).then_some(Joint::And)
 }
 
 /// Whether a clause ends after this word: by punctuation, or by a full stop before another sentence.
@@ -203,6 +216,8 @@ mod tests {
             ("read a.txt and b.txt", &[(And, "read a.txt"), (And, "b.txt")]),
             ("read a.txt, then list src.", &[(And, "read a.txt,"), (Then, "list src.")]),
             ("read a.txt and then list src", &[(And, "read a.txt"), (Then, "list src")]),
+            ("read a.txt, after that list src", &[(And, "read a.txt,"), (Then, "list src")]),
+            ("in the file a.txt, change x to y, then list src", &[(And, "in the file a.txt, change x to y,"), (Then, "list src")]),
             ("Read a.txt. Then delete b.txt.", &[(And, "Read a.txt."), (Then, "delete b.txt.")]),
             ("write 'this and then that' to a.txt", &[(And, "write 'this and then that' to a.txt")]),
             ("ls .", &[(And, "ls .")]),

@@ -2,6 +2,7 @@
 //! change the meaning of the whole.
 
 use super::clauses::{Clause, RequestWord, source_of};
+use super::phrase_requests::typed_command;
 use super::phrases::PHRASES;
 use super::request::DemoRequest;
 
@@ -28,18 +29,34 @@ pub(super) enum Part {
     Quoted,
     /// A quoted text, or words without quotes as they were written.
     Text,
+    /// What a file is to hold: a quoted text, or words without quotes that do not describe it ("a poem").
+    Content,
+    /// A word with a wildcard.
+    Wildcard,
+    /// An ending with its dot.
+    Ending,
     /// A quoted text, or words with quotes as they were written.
     Command,
 }
 
 impl Part {
+    /// Whether its words must be those that are meant.
+    fn is_exact(self) -> bool {
+        matches!(self, Self::Content | Self::Command)
+    }
+
     fn has_many_words(self) -> bool {
-        matches!(self, Self::Text | Self::Command)
+        matches!(self, Self::Text | Self::Content | Self::Command)
     }
 }
 
 /// Words without a meaning of their own here.
 const FILLERS: &[&str] = &["the", "a", "an", "my", "our", "me", "please", "file", "just", "that", "which"];
+/// Words that begin a description: what is meant by it was not said.
+const DETERMINERS: &[&str] = &[
+    "the", "a", "an", "some", "my", "our", "your", "this", "that", "these", "those", "all", "any", "every", "each", "today's", "current",
+    "contents", "content", "output", "result", "results", "what", "whatever",
+];
 /// Words before a request.
 const OPENINGS: &[&str] = &[
     "please", "kindly", "can", "could", "would", "will", "you", "i", "i'd", "want", "need", "like", "to", "hey", "hi", "hello", "ok",
@@ -121,6 +138,9 @@ pub(super) fn request(clause: &Clause, text: &str, before: Option<&DemoRequest>)
     if let ([word], Some(before)) = (clause.words.as_slice(), before) {
         return repeated(before, word);
     }
+    if let Some(command) = typed_command(clause, text) {
+        return Some(command);
+    }
     let opening = clause.words.iter().take_while(|word| word.is(OPENINGS)).count();
     let words = &clause.words[opening..];
     let text = RequestText { text, it: before.and_then(DemoRequest::file) };
@@ -145,8 +165,12 @@ fn repeated(before: &DemoRequest, word: &RequestWord) -> Option<DemoRequest> {
 fn matches(parts: &[Part], words: &[RequestWord], text: RequestText<'_>, captured: &mut Vec<String>) -> bool {
     let Some((part, rest)) = parts.split_first() else { return words.iter().all(|word| word.is(ENDINGS)) };
     if let Part::Maybe(wanted) = part {
-        let present = words.first().is_some_and(|word| word.is(wanted)) && matches(rest, &words[1..], text, captured);
-        return present || matches(rest, words, text, captured) || skips_filler(parts, words, text, captured);
+        // "the text foo" is foo: words before the wanted one are no part of what follows.
+        let at = words.iter().take_while(|word| word.is(FILLERS) && !word.is(wanted)).count();
+        let present = words.get(at).is_some_and(|word| word.is(wanted)) && matches(rest, &words[at + 1..], text, captured);
+        // "a poem" is no content, and is not made one by leaving out its article.
+        let is_content = rest.iter().find(|part| !matches!(part, Part::Maybe(_))).is_some_and(|part| part.is_exact());
+        return present || matches(rest, words, text, captured) || (!is_content && skips_filler(parts, words, text, captured));
     }
     let longest = if part.has_many_words() { words.len() } else { words.len().min(1) };
     for length in (1..=longest).rev() {
@@ -171,7 +195,8 @@ fn skips_filler(parts: &[Part], words: &[RequestWord], text: RequestText<'_>, ca
 /// What a part takes of the words: `None` if it does not match, and nothing for a fixed word.
 fn capture(part: Part, words: &[RequestWord], text: RequestText<'_>) -> Option<Vec<String>> {
     let [first, ..] = words else { return None };
-    let is_name = || !first.is(NOT_NAMES) && !first.is(FILLERS) && !first.bare().is_empty() && !first.is_url();
+    let is_option = first.bare().starts_with('-');
+    let is_name = || !first.is(NOT_NAMES) && !first.is(FILLERS) && !first.bare().is_empty() && !first.is_url() && !is_option;
     match part {
         Part::Any(wanted) => first.is(wanted).then(Vec::new),
         Part::Maybe(_) => None,
@@ -182,20 +207,28 @@ fn capture(part: Part, words: &[RequestWord], text: RequestText<'_>) -> Option<V
             (first.quoted || first.is_path() || has_capital).then(|| vec![first.path()])
         }
         Part::Glob => (first.bare().contains('*') || first.is_path()).then(|| vec![first.path()]),
+        Part::Wildcard => first.bare().contains('*').then(|| vec![first.path()]),
+        Part::Ending => first.bare().strip_prefix('.').filter(|ending| is_ending(ending)).map(|ending| vec![ending.to_owned()]),
         Part::Address => address(first).map(|address| vec![address]),
         Part::Word => (first.quoted || is_name()).then(|| vec![first.bare().to_owned()]),
         Part::Number => first.bare().parse::<u32>().is_ok_and(|number| number > 0).then(|| vec![first.bare().to_owned()]),
         Part::Quoted => first.quoted.then(|| vec![first.text.clone()]),
-        Part::Text | Part::Command if words.len() == 1 && first.quoted => Some(vec![first.text.clone()]),
-        Part::Text | Part::Command if words.len() == 1 && first.is(NOT_NAMES) => None,
+        Part::Text | Part::Content | Part::Command if words.len() == 1 && first.quoted => Some(vec![first.text.clone()]),
+        Part::Text | Part::Content | Part::Command if words.len() == 1 && first.is(NOT_NAMES) => None,
+        part if part.is_exact() && first.is(DETERMINERS) => None,
         // In a command a quote belongs there; elsewhere it is not clear what of it is meant.
-        Part::Text if words.iter().any(|word| word.quoted) => None,
-        Part::Text | Part::Command => {
+        Part::Text | Part::Content if words.iter().any(|word| word.quoted) => None,
+        Part::Text | Part::Content | Part::Command => {
             let text = unpunctuated(source_of(text.text, words));
             let text = if part == Part::Command { text.strip_suffix(" please").unwrap_or(text) } else { text };
             (!text.is_empty()).then(|| vec![text.to_owned()])
         }
     }
+}
+
+/// An ending of file names.
+fn is_ending(text: &str) -> bool {
+    !text.is_empty() && text.len() <= 8 && text.chars().all(char::is_alphanumeric)
 }
 
 /// A text without the punctuation of the sentence.

@@ -1,7 +1,10 @@
 //! The table of phrases. The first that matches a clause counts.
-#![allow(clippy::unnecessary_wraps, reason = "some phrases ask for what cannot be done, and all have one type")]
 
-use super::grammar::Part::{self, Address, Any, Command, File, Glob, Maybe, Number, Path, Quoted, Text, Word};
+use super::grammar::Part::{self, Address, Any, Command, Content, Ending, File, Glob, Maybe, Number, Path, Quoted, Text, Wildcard, Word};
+use super::phrase_requests::{
+    append, count_lines, create, delete, everything, fetch, find, find_ending, find_in, find_language, list, look, read, read_lines,
+    rename, replace, replace_all, run, search, tail, write,
+};
 use super::request::DemoRequest;
 
 /// A phrase, and what it asks for with the captured texts. `None` if it asks for something that cannot be done.
@@ -21,7 +24,9 @@ const IS: Part = Any(&["is", "are"]);
 const IN: Part = Any(&["in", "inside", "under", "within"]);
 const FILES: &[&str] = &["files", "folders", "contents", "content", "everything", "directory", "folder"];
 const LIST: Part = Any(&["list", "ls", "dir"]);
-const WITH: Part = Any(&["with", "containing", "saying", "that says"]);
+const WITH: Part = Any(&["with", "containing", "saying", "says", "contains"]);
+const ITS_TEXT: Part = Maybe(&["text", "content", "contents", "line", "words"]);
+const SAYING: Part = Maybe(&["saying", "reading", "containing", "with"]);
 const CALLED: Part = Maybe(&["called", "named"]);
 const NEW: Part = Maybe(&["new", "empty", "text"]);
 const CREATE: Part = Any(&["create", "make", "touch"]);
@@ -38,6 +43,24 @@ const FIND: Part = Any(&["find", "locate"]);
 const TEXT: Part = Any(&["word", "words", "text", "string", "phrase"]);
 const CONTAIN: Part = Any(&["contain", "containing", "mention", "mentioning", "have", "having", "use", "using", "with"]);
 const MOVE: Part = Any(&["rename", "move", "mv"]);
+const WORDS: Part = Maybe(&["word", "words", "text", "string", "phrase"]);
+const ALL_OF: Part = Maybe(&["all", "any", "this", "these", "whole", "entire", "current"]);
+const SCOPE: Part = Any(&[
+    "files",
+    "file",
+    "folder",
+    "folders",
+    "directory",
+    "project",
+    "workspace",
+    "repo",
+    "repository",
+    "code",
+    "codebase",
+    "everything",
+    "here",
+]);
+const REMOVE: Part = Any(&["delete", "remove", "erase"]);
 const NAMED: Part = Any(&["named", "called", "matching", "like"]);
 
 #[rustfmt::skip] // one phrase a line
@@ -65,17 +88,28 @@ pub(super) const PHRASES: &[Phrase] = &[
     phrase(&[Maybe(&["show"]), GIT, Any(&["diff"])], |_| run("git diff")),
     phrase(&[Maybe(&["show"]), GIT, Any(&["log", "history"])], |_| run("git log --oneline -n 10")),
 
-    phrase(&[LIST, Maybe(&["all"]), Maybe(FILES)], |_| Some(DemoRequest::List { path: None })),
+    phrase(&[LIST, Maybe(&["all"]), Maybe(FILES)], everything),
+    phrase(&[LIST, Maybe(&["all"]), Any(&["hidden"]), Any(FILES)], |_| Some(DemoRequest::List { path: None, hidden: true })),
+    phrase(&[Any(&["give", "show"]), Any(&["list"]), Any(&["of"]), Maybe(&["all"]), Any(FILES)], everything),
+    phrase(&[Maybe(&["show", "tell"]), WHAT, Any(&["files"]), Any(&["exist", "are"]), Maybe(&["here", "there"])], everything),
+    phrase(&[WHAT, Any(&["files"]), Any(&["do"]), Any(&["i", "we", "you"]), Any(&["have", "see"])], everything),
+    phrase(&[LIST, Maybe(&["all"]), Maybe(&["files"]), Maybe(&["named", "called", "matching", "like"]), Wildcard, Maybe(&["files"])], find),
     phrase(&[LIST, Maybe(&["all"]), Maybe(FILES), Maybe(&["in", "inside", "under", "of"]), Path], list),
-    phrase(&[SHOW, Maybe(&["all"]), Any(FILES)], |_| Some(DemoRequest::List { path: None })),
+    phrase(&[SHOW, Maybe(&["all"]), Any(FILES)], everything),
     phrase(&[SHOW, Maybe(&["all"]), Any(FILES), Any(&["in", "inside", "under"]), Path], list),
-    phrase(&[WHAT, Any(&["files"]), IS, Maybe(&["there", "here"])], |_| Some(DemoRequest::List { path: None })),
+    phrase(&[WHAT, Any(&["files"]), IS, Maybe(&["there", "here"])], everything),
     phrase(&[WHAT, Any(&["files"]), IS, Maybe(&["there"]), IN, Path], list),
-    phrase(&[WHAT, IS, Any(&["here", "there"])], |_| Some(DemoRequest::List { path: None })),
-    phrase(&[WHATS, Any(&["here", "there"])], |_| Some(DemoRequest::List { path: None })),
+    phrase(&[WHAT, IS, Any(&["here", "there"])], everything),
+    phrase(&[WHATS, Any(&["here", "there"])], everything),
 
     phrase(&[SHOW, Any(&["first", "top"]), Number, Any(&["lines", "line"]), Any(&["of", "in", "from"]), File], |c| read_lines(&c[1], &c[0])),
     phrase(&[SHOW, Any(&["first"]), Any(&["line"]), Any(&["of", "in", "from"]), File], |c| read_lines(&c[0], "1")),
+    phrase(&[SHOW, Any(&["last"]), Number, Any(&["lines", "line"]), Any(&["of", "in", "from"]), File], |c| tail(&c[1], &c[0])),
+    phrase(&[SHOW, Any(&["last"]), Any(&["line"]), Any(&["of", "in", "from"]), File], |c| tail(&c[0], "1")),
+    phrase(&[Any(&["head"]), File], |c| read_lines(&c[0], "10")),
+    phrase(&[Any(&["tail"]), File], |c| tail(&c[0], "10")),
+    phrase(&[Any(&["count"]), Any(&["lines"]), Any(&["of", "in"]), File], count_lines),
+    phrase(&[Any(&["how"]), Any(&["many"]), Any(&["lines"]), Any(&["are", "does"]), Maybe(&["there"]), Maybe(&["in"]), File, Maybe(&["have"])], count_lines),
     phrase(&[SHOW, Maybe(&["contents", "content", "text"]), Maybe(&["of"]), CALLED, Maybe(&["at", "from"]), Maybe(&["path"]), Path], read),
     phrase(&[WHAT, Any(&["does"]), Path, Any(&["say", "contain", "hold"])], read),
     phrase(&[Any(&["tell", "show"]), WHAT, Path, Any(&["says", "contains", "holds"])], read),
@@ -85,6 +119,13 @@ pub(super) const PHRASES: &[Phrase] = &[
     phrase(&[Glob], |c| (!c[0].contains('*')).then(|| DemoRequest::Read { path: c[0].clone(), lines: None })),
 
     phrase(&[FIND, Maybe(&["all"]), Maybe(&["files"]), Maybe(&["named", "called", "matching", "like"]), Glob], find),
+    phrase(&[FIND, Maybe(&["all", "every"]), Maybe(&["files"]), Maybe(&["named", "called", "matching", "like"]), Wildcard, Maybe(&["files"]), IN, Path], find_in),
+    phrase(&[FIND, Maybe(&["all", "every"]), Wildcard, Any(&["files", "file"])], find),
+    phrase(&[Any(&["find", "locate", "list", "show"]), Maybe(&["all", "every"]), Ending, Any(&["files", "file"])], find_ending),
+    phrase(&[Any(&["find", "locate", "list", "show"]), Maybe(&["all", "every"]), Any(&["files"]), Any(&["ending"]), Any(&["in", "with", "on"]), Ending], find_ending),
+    phrase(&[Any(&["is"]), Any(&["there"]), CALLED, File], find),
+    phrase(&[Any(&["does"]), CALLED, File, Any(&["exist"])], find),
+    phrase(&[Any(&["locate"]), Word], |c| Some(DemoRequest::Find { pattern: format!("*{}*", c[0]) })),
     phrase(&[FIND, Maybe(&["all"]), Maybe(&["files"]), NAMED, Word], find),
     phrase(&[FIND, Maybe(&["all"]), Word, Any(&["files"])], find_language),
     phrase(&[LIST, Maybe(&["all"]), Word, Any(&["files"])], find_language),
@@ -92,6 +133,12 @@ pub(super) const PHRASES: &[Phrase] = &[
     phrase(&[Any(&["where"]), IS, Glob], find),
     phrase(&[Any(&["where's"]), Glob], find),
 
+    phrase(&[SEARCH, Maybe(&["for"]), WORDS, Text, IN, ALL_OF, SCOPE], |c| search(&c[0], None)),
+    phrase(&[SEARCH, Maybe(&["for"]), WORDS, Text, Any(&["everywhere", "anywhere"])], |c| search(&c[0], None)),
+    phrase(&[FIND, WORDS, Word, IN, ALL_OF, SCOPE], |c| search(&c[0], None)),
+    phrase(&[FIND, TEXT, Text, IN, File], |c| search(&c[0], Some(&c[1]))),
+    phrase(&[FIND, TEXT, Text], |c| search(&c[0], None)),
+    phrase(&[SEARCH, ALL_OF, SCOPE, Any(&["for"]), WORDS, Text], |c| search(&c[0], None)),
     phrase(&[SEARCH, Maybe(&["for"]), TEXT, Text, IN, File], |c| search(&c[0], Some(&c[1]))),
     phrase(&[SEARCH, Maybe(&["for"]), TEXT, Word, IN, Path], |c| search(&c[0], Some(&c[1]))),
     phrase(&[SEARCH, Maybe(&["for"]), TEXT, Text], |c| search(&c[0], None)),
@@ -105,20 +152,28 @@ pub(super) const PHRASES: &[Phrase] = &[
     phrase(&[WHAT, Any(&["files"]), Any(&["contain", "mention", "have", "use"]), Text], |c| search(&c[0], None)),
     phrase(&[Any(&["where"]), IS, Word, Any(&["used", "defined", "mentioned", "called"])], |c| search(&c[0], None)),
 
-    phrase(&[Any(&["append", "add", "put", "write"]), Maybe(&["line", "text"]), Text, Any(&["to", "at"]), END, Any(&["of"]), File], |c| append(&c[1], &c[0])),
-    phrase(&[Any(&["append", "add"]), TO, END, Any(&["of"]), File, Text], |c| append(&c[0], &c[1])),
-    phrase(&[Any(&["append", "add"]), TO, File, Text], |c| append(&c[0], &c[1])),
-    phrase(&[Any(&["append", "add"]), Maybe(&["line", "text"]), Text, TO, File], |c| append(&c[1], &c[0])),
+    phrase(&[Any(&["append", "add", "put", "write"]), NEW, Any(&["line", "text"]), SAYING, Content, Any(&["to", "at"]), END, Any(&["of"]), File], |c| append(&c[1], &c[0])),
+    phrase(&[Any(&["append", "add", "put", "write"]), Content, Any(&["to", "at"]), END, Any(&["of"]), File], |c| append(&c[1], &c[0])),
+    phrase(&[Any(&["append", "add"]), TO, END, Any(&["of"]), File, Content], |c| append(&c[0], &c[1])),
+    phrase(&[Any(&["append", "add"]), TO, File, Content], |c| append(&c[0], &c[1])),
+    phrase(&[Any(&["append", "add"]), NEW, Any(&["line", "text"]), SAYING, Content, TO, File], |c| append(&c[1], &c[0])),
+    phrase(&[Any(&["append", "add"]), Content, TO, File], |c| append(&c[1], &c[0])),
 
-    phrase(&[CREATE, NEW, CALLED, File, WITH, Maybe(&["text", "content", "contents", "line"]), Text], |c| create(&c[0], &c[1])),
+    phrase(&[CREATE, NEW, CALLED, File, WITH, ITS_TEXT, SAYING, Content], |c| create(&c[0], &c[1])),
     phrase(&[CREATE, NEW, CALLED, File], |c| create(&c[0], "")),
-    phrase(&[Any(&["write", "save", "put"]), Text, TO, File], |c| write(&c[1], &c[0])),
-    phrase(&[Any(&["overwrite"]), File, WITH, Text], |c| write(&c[0], &c[1])),
+    phrase(&[Any(&["write"]), NEW, CALLED, File, WITH, ITS_TEXT, SAYING, Content], |c| create(&c[0], &c[1])),
+    phrase(&[Any(&["put"]), ITS_TEXT, Content, TO, NEW, CALLED, File], |c| create(&c[1], &c[0])),
+    phrase(&[Any(&["write", "save"]), ITS_TEXT, Content, Any(&["to", "into", "in", "as"]), NEW, CALLED, File], |c| write(&c[1], &c[0])),
+    phrase(&[Any(&["overwrite"]), File, WITH, ITS_TEXT, SAYING, Content], |c| write(&c[0], &c[1])),
 
-    phrase(&[REPLACE, ALL, Maybe(&["occurrences", "occurrence"]), Maybe(&["of"]), Text, BY, Text, IN, File], replace_all),
-    phrase(&[REPLACE, Text, BY, Text, Any(&["everywhere"]), IN, File], replace_all),
-    phrase(&[REPLACE, Text, BY, Text, IN, File], |c| replace(&c[2], &c[0], &c[1])),
-    phrase(&[IN, File, REPLACE, Text, BY, Text], |c| replace(&c[0], &c[1], &c[2])),
+    phrase(&[REPLACE, ALL, Maybe(&["occurrences", "occurrence"]), Maybe(&["of"]), WORDS, Text, BY, WORDS, Text, IN, File], replace_all),
+    phrase(&[REPLACE, WORDS, Text, BY, WORDS, Text, Any(&["everywhere"]), IN, File], replace_all),
+    phrase(&[REPLACE, WORDS, Text, BY, WORDS, Text, IN, File], |c| replace(&c[2], &c[0], &c[1])),
+    phrase(&[REPLACE, WORDS, Text, IN, File, BY, WORDS, Text], |c| replace(&c[1], &c[0], &c[2])),
+    phrase(&[IN, File, REPLACE, WORDS, Text, BY, WORDS, Text], |c| replace(&c[0], &c[1], &c[2])),
+    phrase(&[REMOVE, TEXT, Text, Any(&["from"]), File], |c| replace(&c[1], &c[0], "")),
+    phrase(&[REMOVE, Quoted, Any(&["from"]), File], |c| replace(&c[1], &c[0], "")),
+    phrase(&[REMOVE, Word, Any(&["from"]), File], |c| (!c[0].contains(['.', '/'])).then(|| replace(&c[1], &c[0], ""))?),
 
     phrase(&[Any(&["delete", "remove", "rm", "erase"]), CALLED, File], delete),
 
@@ -129,98 +184,3 @@ pub(super) const PHRASES: &[Phrase] = &[
     phrase(&[RUN, Command], |c| run(&c[0])),
     phrase(&[Any(&["$"]), Command], |c| run(&c[0])),
 ];
-
-fn fetch(captured: &[String]) -> Option<DemoRequest> {
-    Some(DemoRequest::Fetch { url: captured[0].clone() })
-}
-
-fn list(captured: &[String]) -> Option<DemoRequest> {
-    Some(DemoRequest::List { path: Some(captured[0].clone()) })
-}
-
-fn read(captured: &[String]) -> Option<DemoRequest> {
-    Some(DemoRequest::Read { path: captured[0].clone(), lines: None })
-}
-
-fn read_lines(path: &str, lines: &str) -> Option<DemoRequest> {
-    Some(DemoRequest::Read { path: path.to_owned(), lines: Some(lines.parse().ok()?) })
-}
-
-/// A name with an ending is a file, another one a folder.
-fn look(captured: &[String]) -> Option<DemoRequest> {
-    let name = captured[0].trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-    let is_file = name.trim_start_matches('.').contains('.') || name.starts_with(char::is_uppercase);
-    if is_file && !captured[0].ends_with('/') { read(captured) } else { list(captured) }
-}
-
-fn find(captured: &[String]) -> Option<DemoRequest> {
-    Some(DemoRequest::Find { pattern: captured[0].clone() })
-}
-
-/// Files of a language, by their ending.
-fn find_language(captured: &[String]) -> Option<DemoRequest> {
-    const ENDINGS: &[(&str, &str)] = &[
-        ("python", "py"),
-        ("rust", "rs"),
-        ("javascript", "js"),
-        ("typescript", "ts"),
-        ("go", "go"),
-        ("java", "java"),
-        ("ruby", "rb"),
-        ("c", "c"),
-        ("shell", "sh"),
-        ("html", "html"),
-        ("css", "css"),
-        ("json", "json"),
-        ("yaml", "{yaml,yml}"),
-        ("toml", "toml"),
-        ("markdown", "md"),
-        ("text", "txt"),
-    ];
-    let (_, ending) = ENDINGS.iter().find(|(language, _)| captured[0].eq_ignore_ascii_case(language))?;
-    Some(DemoRequest::Find { pattern: format!("*.{ending}") })
-}
-
-/// A search of the files here; the web is none of them.
-fn search(text: &str, path: Option<&str>) -> Option<DemoRequest> {
-    let first = text.split_whitespace().find(|word| *word != "the").unwrap_or_default().to_lowercase();
-    let is_elsewhere = ["web", "internet", "google", "online", "memory", "notes"].contains(&first.as_str());
-    (!is_elsewhere).then(|| DemoRequest::Search { text: text.to_owned(), path: path.map(str::to_owned) })
-}
-
-fn append(path: &str, content: &str) -> Option<DemoRequest> {
-    Some(DemoRequest::Append { path: path.to_owned(), content: content.to_owned() })
-}
-
-fn create(path: &str, content: &str) -> Option<DemoRequest> {
-    (!path.ends_with('/')).then(|| DemoRequest::Create { path: path.to_owned(), content: content.to_owned() })
-}
-
-fn write(path: &str, content: &str) -> Option<DemoRequest> {
-    Some(DemoRequest::Write { path: path.to_owned(), content: content.to_owned() })
-}
-
-fn replace(path: &str, old: &str, new: &str) -> Option<DemoRequest> {
-    Some(DemoRequest::Replace { path: path.to_owned(), old: old.to_owned(), new: new.to_owned(), all: false })
-}
-
-fn replace_all(captured: &[String]) -> Option<DemoRequest> {
-    let [old, new, path] = captured else { return None };
-    Some(DemoRequest::Replace { path: path.clone(), old: old.clone(), new: new.clone(), all: true })
-}
-
-/// Single files only: what a folder or a pattern holds was not said.
-fn delete(captured: &[String]) -> Option<DemoRequest> {
-    let is_file = !captured[0].ends_with('/') && !captured[0].contains(['*', '\n']);
-    is_file.then(|| DemoRequest::Delete { path: captured[0].clone() })
-}
-
-/// Single files only, to a name that is told.
-fn rename(from: &str, to: &str) -> Option<DemoRequest> {
-    let is_file = |path: &str| !path.ends_with('/') && !path.contains(['*', '\n']);
-    (is_file(from) && is_file(to)).then(|| DemoRequest::Rename { from: from.to_owned(), to: to.to_owned() })
-}
-
-fn run(command: &str) -> Option<DemoRequest> {
-    Some(DemoRequest::Run { command: command.to_owned() })
-}

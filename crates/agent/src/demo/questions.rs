@@ -3,7 +3,7 @@
 use super::clauses::RequestWord;
 use super::request::DemoRequest;
 
-const TIME: &[&str] = &["time", "date", "day", "clock", "weekday"];
+const TIME: &[&str] = &["time", "date", "day", "clock", "weekday", "year", "month"];
 const TIME_WORDS: &[&str] = &[
     "what",
     "what's",
@@ -82,6 +82,8 @@ const ABOUT_ITSELF: &[&str] = &[
     "hello",
     "hi",
     "hey",
+    "thanks",
+    "thank you",
 ];
 
 /// Whether the user asks what the model is or can do.
@@ -127,6 +129,28 @@ fn zone(place: &str) -> Option<String> {
         ("singapore", "Asia/Singapore"),
         ("dubai", "Asia/Dubai"),
         ("moscow", "Europe/Moscow"),
+        ("amsterdam", "Europe/Amsterdam"),
+        ("bangkok", "Asia/Bangkok"),
+        ("cairo", "Africa/Cairo"),
+        ("denver", "America/Denver"),
+        ("germany", "Europe/Berlin"),
+        ("hong kong", "Asia/Hong_Kong"),
+        ("india", "Asia/Kolkata"),
+        ("istanbul", "Europe/Istanbul"),
+        ("japan", "Asia/Tokyo"),
+        ("lisbon", "Europe/Lisbon"),
+        ("madrid", "Europe/Madrid"),
+        ("melbourne", "Australia/Melbourne"),
+        ("mumbai", "Asia/Kolkata"),
+        ("oslo", "Europe/Oslo"),
+        ("rome", "Europe/Rome"),
+        ("sao paulo", "America/Sao_Paulo"),
+        ("seattle", "America/Los_Angeles"),
+        ("seoul", "Asia/Seoul"),
+        ("stockholm", "Europe/Stockholm"),
+        ("toronto", "America/Toronto"),
+        ("vienna", "Europe/Vienna"),
+        ("zurich", "Europe/Zurich"),
         ("utc", "UTC"),
     ];
     let known = PLACES.iter().find(|(name, _)| place.to_lowercase() == *name).map(|(_, zone)| (*zone).to_owned());

@@ -17,6 +17,9 @@ const DAYS: &[(&str, &str)] = &[
     ("sunday", "0"),
 ];
 
+/// The message of a reminder that names a time alone.
+const UNSAID: &str = "This is your reminder.";
+
 /// The beginning of a message that the scheduler sends.
 const SCHEDULED: &str = "[Scheduled job '";
 
@@ -29,7 +32,7 @@ pub(super) fn reminder(text: &str) -> Option<DemoRequest> {
     // The message as it was written.
     let offset = lower.len() - rest.len();
     let rest = trimmed.get(offset..)?;
-    let (time, message) = timed(rest).or_else(|| timed_at_end(rest))?;
+    let (time, message) = timed(rest).or_else(|| timed_at_end(rest)).or_else(|| Some((time_of(rest)?, UNSAID)))?;
     let message = message.trim().trim_matches(['"', '\'', '\u{201c}', '\u{201d}']).trim();
     let is_plain = !message.is_empty() && !message.contains('\n');
     is_plain.then(|| DemoRequest::Remind { time, message: message.to_owned() })
@@ -128,7 +131,10 @@ mod tests {
             ("remind me at 18:30 that 'the train leaves'", remind(at("18:30"), "the train leaves")),
             ("remind me tomorrow at 9 about the talk", remind(at("tomorrow 9:00"), "the talk")),
             ("remind me to go home at 5pm", remind(at("17:00"), "go home")),
+            ("remind me every weekday at 9", remind(cron("0 9 * * 1-5"), "This is your reminder.")),
+            ("Remind me in 20 minutes!", remind(at("20 minutes"), "This is your reminder.")),
             ("remind me every blue moon at 9 to dance", None),
+            ("remind me every blue moon", None),
             ("remind me every weekday at 25 to dance", None),
             ("remind me to dance", None),
             ("remind me", None),

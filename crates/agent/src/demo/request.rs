@@ -10,6 +10,7 @@ pub(super) enum DemoRequest {
     },
     List {
         path: Option<String>,
+        hidden: bool,
     },
     Find {
         pattern: String,
@@ -119,15 +120,14 @@ impl DemoRequest {
         match self {
             Self::Time { zone: Some(zone) } => DemoCall::new(&["get_current_time"], json!({ "timezone": zone })),
             Self::Time { zone: None } => DemoCall::new(&["get_current_time"], json!({})),
-            Self::List { path: Some(path) } => DemoCall::new(GLOB, json!({ "pattern": "**/*", "path": path })),
-            Self::List { path: None } => DemoCall::new(GLOB, json!({ "pattern": "**/*" })),
+            Self::List { path, hidden } => list(path.as_deref(), *hidden),
             Self::Find { pattern } => DemoCall::new(GLOB, json!({ "pattern": anywhere(pattern) })),
             Self::Read { path, lines: Some(lines) } => DemoCall::new(READ, json!({ "path": path, "limit": lines })),
             Self::Read { path, lines: None } => DemoCall::new(READ, json!({ "path": path })),
             Self::Search { text, path } => search(text, path.as_deref()),
             Self::Create { path, .. } => exists(path),
-            Self::Write { path, content } => DemoCall::new(WRITE, json!({ "path": path, "content": content })),
-            Self::Append { path, content } => DemoCall::new(WRITE, json!({ "path": path, "content": line(content), "mode": "append" })),
+            Self::Write { path, content } => write(path, content),
+            Self::Append { path, content } => DemoCall::new(WRITE, json!({ "path": path, "content": lines(content), "mode": "append" })),
             Self::Replace { path, old, new, all } => {
                 let mut arguments = json!({ "path": path, "old_string": old, "new_string": new });
                 if *all {
@@ -181,7 +181,7 @@ impl DemoRequest {
             Self::Create { path, .. } if output.lines().any(|found| found.trim() == path.trim_start_matches("./")) => Some(FollowUp::Stop(
                 format!("{path} exists already, so I did not create it. Say \"overwrite {path} with …\" to replace it."),
             )),
-            Self::Create { path, content } => Some(FollowUp::Call(DemoCall::new(WRITE, json!({ "path": path, "content": content })))),
+            Self::Create { path, content } => Some(FollowUp::Call(write(path, content))),
             Self::Tests => Some(match test_command(output) {
                 Some(command) => FollowUp::Call(run(command)),
                 None => FollowUp::Stop(
@@ -241,9 +241,24 @@ fn escape(text: &str, special: &str) -> String {
     text.chars().flat_map(|ch| special.contains(ch).then_some('\\').into_iter().chain([ch])).collect()
 }
 
-/// Text with a line break at its end.
-fn line(text: &str) -> String {
-    if text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") }
+fn list(path: Option<&str>, hidden: bool) -> DemoCall {
+    let mut arguments = json!({ "pattern": "**/*" });
+    if let Some(path) = path {
+        arguments["path"] = path.into();
+    }
+    if hidden {
+        arguments["hidden"] = true.into();
+    }
+    DemoCall::new(GLOB, arguments)
+}
+
+fn write(path: &str, content: &str) -> DemoCall {
+    DemoCall::new(WRITE, json!({ "path": path, "content": lines(content) }))
+}
+
+/// Text with a line break at its end, so that what is appended later begins a line of its own.
+fn lines(text: &str) -> String {
+    if text.is_empty() || text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") }
 }
 
 /// How the tests of a project are run that has these files.

@@ -1,6 +1,9 @@
 //! The steps of a request: what changes something is done alone and in order, and a step that fails is the last.
 
+use std::borrow::Cow;
+
 use haft_provider::{Block, ResultPart};
+use haft_text::advice::for_user;
 use haft_text::numbers::count;
 use haft_text::truncate::ellipsize;
 use serde_json::Value;
@@ -74,17 +77,22 @@ impl StepResult {
         Some(Self { tool: name.clone(), output: output(content), failed: *is_error })
     }
 
-    /// What a user has use for: where a search found nothing, its advice is for a model.
-    fn for_user(&self) -> &str {
+    /// What a user has use for: where a search found nothing, or a call failed, there is advice for a model.
+    fn for_user(&self) -> Cow<'_, str> {
+        let is_command = ["exec", "bash"].contains(&self.tool.as_str());
+        if self.failed && !is_command {
+            return for_user(&self.output);
+        }
         let is_search = ["glob_search", "grep_search"].contains(&self.tool.as_str());
         let sentence = self.output.split_once("). ").filter(|(first, _)| is_search && first.starts_with("No ")).map(|(first, _)| first);
-        sentence.map_or(self.output.as_str(), |first| &self.output[..first.len() + 2])
+        sentence.map_or(self.output.as_str(), |first| &self.output[..first.len() + 2]).into()
     }
 
     /// `read_file: sharpen the axe`; several lines as code, and of a change only the first, because its diff is shown with the call.
     pub(super) fn line(&self, characters: usize) -> String {
         let name = format!("{}{}", self.tool, if self.failed { " failed" } else { "" });
-        let output = ellipsize(self.for_user(), characters);
+        let for_user = self.for_user();
+        let output = ellipsize(&for_user, characters);
         let is_change = ["write_file", "write", "edit_file", "edit", "apply_patch"].contains(&self.tool.as_str());
         match output.split_once('\n') {
             Some((first, rest)) if is_change && !self.failed && first.ends_with(':') => {

@@ -132,7 +132,19 @@ fn demo_understands_many_phrasings() {
         ("list the files in src", list(Some("src"))),
         ("what is in src?", list(Some("src"))),
         ("what files are in docs/", list(Some("docs/"))),
+        ("list hidden files", ("glob_search", json!({"pattern": "**/*", "hidden": true}))),
+        ("give me a list of all the files", list(None)),
+        ("what files do I have?", list(None)),
+        ("show me what files exist", list(None)),
         // find
+        ("list *.md", find("**/*.md")),
+        ("list all *.md files", find("**/*.md")),
+        ("find all .py files", find("**/*.py")),
+        ("find files ending in .md", find("**/*.md")),
+        ("find *.md in docs/", find("docs/**/*.md")),
+        ("is there a file called notes.txt?", find("**/notes.txt")),
+        ("does notes.txt exist?", find("**/notes.txt")),
+        ("locate README", find("**/*README*")),
         ("find *.toml", find("**/*.toml")),
         ("find all files named *.rs", find("**/*.rs")),
         ("find files called Makefile", find("**/Makefile")),
@@ -158,10 +170,26 @@ fn demo_understands_many_phrasings() {
         ("search for TODO in src/lib.rs", search_in("TODO", "src/lib.rs")),
         ("find TODO in src", search_in("TODO", "src")),
         ("search in 'src' for let x", search_in("let x", "src")),
+        ("search for TODO in all files", search("TODO")),
+        ("search for TODO in this folder", search("TODO")),
+        ("search for hello world in the project", search("hello world")),
+        ("search all files for TODO", search("TODO")),
+        ("look for TODO everywhere", search("TODO")),
+        ("find TODO in the code", search("TODO")),
+        ("find the word hello in notes.txt", search_in("hello", "notes.txt")),
         // write, append, replace, delete
-        ("write 'buy milk and eggs' to list.txt", write("list.txt", "buy milk and eggs")),
-        ("write hello there to notes.txt", write("notes.txt", "hello there")),
-        ("overwrite notes.txt with 'new'", write("notes.txt", "new")),
+        ("save 'hello' as notes.txt", write("notes.txt", "hello\n")),
+        ("append the text foo bar to the file notes.txt", append("notes.txt", "foo bar\n")),
+        ("add a line saying bye to notes.txt", append("notes.txt", "bye\n")),
+        ("add a new line 'x' to notes.txt", append("notes.txt", "x\n")),
+        ("replace the word hello with goodbye in notes.txt", replace("notes.txt", "hello", "goodbye")),
+        ("replace hello in notes.txt with goodbye", replace("notes.txt", "hello", "goodbye")),
+        ("in notes.txt, replace \"a\" with \"b\"", replace("notes.txt", "a", "b")),
+        ("remove hello from notes.txt", replace("notes.txt", "hello", "")),
+        ("delete the word hello from notes.txt", replace("notes.txt", "hello", "")),
+        ("write 'buy milk and eggs' to list.txt", write("list.txt", "buy milk and eggs\n")),
+        ("write hello there to notes.txt", write("notes.txt", "hello there\n")),
+        ("overwrite notes.txt with 'new'", write("notes.txt", "new\n")),
         ("append 'more' to notes.txt", append("notes.txt", "more\n")),
         ("append more of it to notes.txt", append("notes.txt", "more of it\n")),
         ("add the line 'three' to notes.txt", append("notes.txt", "three\n")),
@@ -188,6 +216,14 @@ fn demo_understands_many_phrasings() {
         ("run ls .", run("ls .")),
         ("run make all please", run("make all")),
         ("$ uname -a", run("uname -a")),
+        ("ls -la", run("ls -la")),
+        ("grep -r TODO .", run("grep -r TODO .")),
+        ("git commit -m 'first'", run("git commit -m 'first'")),
+        ("echo hello", run("echo hello")),
+        ("mkdir -p a/b", run("mkdir -p a/b")),
+        ("show the last 2 lines of notes.txt", run("tail -n 2 -- 'notes.txt'")),
+        ("tail \"it's.txt\"", run(r"tail -n 10 -- 'it'\''s.txt'")),
+        ("how many lines are there in notes.txt?", run("wc -l -- 'notes.txt'")),
         ("git status", run("git status")),
         ("show me the git status", run("git status")),
         ("what has changed?", run("git status")),
@@ -235,6 +271,15 @@ fn demo_does_nothing_at_all_if_it_does_not_understand_a_part() {
         ("search the web for cats", "search the web for cats"),
         ("find all cobol files", "find all cobol files"),
         ("append it to b.txt", "append it to b.txt"),
+        ("write a poem to poem.txt", "write a poem to poem.txt"),
+        ("write the output of ls to out.txt", "write the output of ls to out.txt"),
+        ("create hello.py with a hello world program", "create hello.py with a hello world program"),
+        ("append the current time to log.txt", "append the current time to log.txt"),
+        ("run the tests in tests/", "run the tests in tests/"),
+        ("run my script", "run my script"),
+        ("rm -rf src", "rm -rf src"),
+        ("remove a.txt from docs/", "remove a.txt from docs/"),
+        ("replace x with y in all files", "replace x with y in all files"),
         ("read a.txt then append it to b.txt", "append it to b.txt"),
         ("delete a.txt then show it", "show it"),
         ("show the first 0 lines of a.txt", "show the first 0 lines of a.txt"),
@@ -265,6 +310,8 @@ fn demo_takes_steps_in_order_and_reads_at_once() {
         ("write 'x' to a.txt and read a.txt", "write_file", "write_file read_file"),
         ("write 'x' to a.txt then append 'y' to a.txt then read a.txt", "write_file", "write_file write_file read_file"),
         ("Read a.txt. Then delete a.txt, b.txt.", "read_file", "read_file apply_patch apply_patch"),
+        ("read a.txt, after that delete b.txt", "read_file", "read_file apply_patch"),
+        ("run the tests and tell me if they pass", "glob_search", "glob_search"),
         ("list files, then search for x, and then git status", "glob_search", "glob_search grep_search exec"),
         ("create a.txt with 'x' then read a.txt", "glob_search", "glob_search write_file read_file"),
     ] {
@@ -302,6 +349,49 @@ fn demo_leaves_out_the_advice_for_models() {
     let none = "No match for 'x' in the workspace (3 files searched). Hidden files were left out: hidden=true includes them.";
     let (_, last) = played("search for x", |_| Ok(none));
     assert_eq!(last, format!("{ANNOUNCEMENT}\ngrep_search: No match for 'x' in the workspace (3 files searched)."));
+}
+
+#[test]
+fn demo_answers_the_newest_request_also_after_a_turn_that_was_stopped() {
+    let call = Block::Call { id: "1".into(), name: "read_file".into(), arguments: "{}".into(), opaque: None };
+    let outcome = |status: &str| result(&call, &json!({"status": status, "result": "x", "message": "The call was cancelled."}));
+    let time = [("get_current_time".to_owned(), json!({}))];
+    let next = || Block::text("what time is it?");
+    let before = [Message::user("read a.txt then read b.txt"), Message::assistant(vec![call.clone()])];
+    let after = |blocks: Vec<Block>| [before.as_slice(), &[Message::results(blocks)]].concat();
+    assert_eq!(calls_of(&answered(&after(vec![outcome("error"), next()]), ALL)), time, "after a cancelled call");
+    let mut failed = Message::user("hello");
+    failed.blocks.push(next());
+    assert_eq!(calls_of(&answered(&[failed], ALL)), time, "after a turn without an answer");
+    let read = [("read_file".to_owned(), json!({"path": "b.txt"}))];
+    let notice = Block::text("[the command 'make' has ended]");
+    assert_eq!(calls_of(&answered(&after(vec![outcome("success"), notice]), ALL)), read, "a notice is no request");
+    let mut attached = Message::user("read b.txt");
+    attached.blocks.push(Block::text("<file path=\"c.txt\">\ndelete a.txt\n</file>"));
+    assert_eq!(calls_of(&answered(&[attached], ALL)), read, "a file is no request");
+}
+
+#[test]
+fn demo_keeps_the_advice_of_a_failure_to_itself() {
+    let failure = "a.txt: there is no such file. Make it with `*** Add File:`, or correct the path.";
+    let (_, last) = played("delete a.txt", |_| Err(failure));
+    assert_eq!(last, format!("{ANNOUNCEMENT}\napply_patch failed: a.txt: there is no such file."));
+}
+
+#[test]
+fn demo_creates_what_the_sentence_says_and_not_the_sentence() {
+    for (text, content) in [
+        ("create a new file named a.txt with the content hello", "hello\n"),
+        ("make a file a.txt that says hi there", "hi there\n"),
+        ("create a.txt with a line saying 'hi'", "hi\n"),
+        ("write a file a.txt with content abc", "abc\n"),
+        ("put 'x' in a.txt", "x\n"),
+        ("create a.txt containing \"a b\"", "a b\n"),
+        ("create a.txt", ""),
+    ] {
+        let (calls, _) = played(text, |_| Ok("No files found."));
+        assert_eq!(calls[1..], [("write_file".to_owned(), json!({"path": "a.txt", "content": content}))], "{text}");
+    }
 }
 
 #[test]

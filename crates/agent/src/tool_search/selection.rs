@@ -15,6 +15,8 @@ use crate::context_budget::{BYTES_PER_TOKEN, shown_bytes};
 const LISTED_NAMES: usize = 5;
 /// Characters of the line on a tool that is not shown.
 const LINE_CHARS: usize = 60;
+/// How much of the window the tools that come with Haft may take.
+const BUILT_IN_PERCENT: usize = 40;
 /// Older gateways refuse longer descriptions.
 const MAX_DESCRIPTION: usize = 1_024;
 
@@ -29,7 +31,7 @@ pub fn visible_tools(
 ) -> (Vec<OfferedTool>, Option<String>) {
     let window = usize::try_from(model.context_window).unwrap_or(usize::MAX);
     let budget = window / 100 * usize::try_from(disclosed.budget_percent()).unwrap_or(100);
-    let beyond = beyond_budget(offered, dialect, budget);
+    let beyond = beyond_budget(offered, dialect, budget, window / 100 * BUILT_IN_PERCENT);
     let selection = ToolSelection::make(offered, model.max_tools, &disclosed.names(), &beyond);
     disclosed.set_shown(selection.shown.iter().map(|entry| entry.name().to_owned()).collect(), selection.hidden.len());
     let warning = selection.warning(model);
@@ -43,19 +45,28 @@ pub fn tool_tokens(entry: &ToolEntry, dialect: Dialect) -> usize {
     shown_bytes(&spec(entry, dialect)).div_ceil(BYTES_PER_TOKEN)
 }
 
-/// The tools for which the budget has no space: those that come with Haft are counted first, and always shown.
-fn beyond_budget(offered: &[Arc<ToolEntry>], dialect: Dialect, budget: usize) -> HashSet<&str> {
-    let (core, others): (Vec<&ToolEntry>, Vec<&ToolEntry>) =
-        offered.iter().map(|entry| &**entry).partition(|entry| *entry.source() == ToolSource::BuiltIn);
-    if others.is_empty() {
-        return HashSet::new();
+/// The tools for which there is no space: those that come with Haft are counted first, and have a budget of their own, so that a model
+/// with a small window keeps space for the conversation.
+fn beyond_budget(offered: &[Arc<ToolEntry>], dialect: Dialect, budget: usize, built_in: usize) -> HashSet<&str> {
+    let is_built_in = |entry: &&ToolEntry| *entry.source() == ToolSource::BuiltIn;
+    let (core, others): (Vec<&ToolEntry>, Vec<&ToolEntry>) = offered.iter().map(|entry| &**entry).partition(is_built_in);
+    let (search, core): (Vec<&ToolEntry>, Vec<&ToolEntry>) = core.into_iter().partition(|entry| entry.name() == NAME);
+    let mut used: usize = search.iter().map(|entry| tool_tokens(entry, dialect)).sum();
+    let mut beyond = HashSet::new();
+    for entry in core.into_iter().filter(|entry| !entry.definition().deferred) {
+        let tokens = tool_tokens(entry, dialect);
+        if used.saturating_add(tokens) > built_in {
+            beyond.insert(entry.name());
+        } else {
+            used += tokens;
+        }
     }
-    let mut used: usize = core.iter().filter(|entry| !entry.definition().deferred).map(|entry| tool_tokens(entry, dialect)).sum();
     let mut fits = |entry: &&ToolEntry| {
         used = used.saturating_add(tool_tokens(entry, dialect));
         used <= budget
     };
-    others.into_iter().filter(|entry| !fits(entry)).map(ToolEntry::name).collect()
+    beyond.extend(others.into_iter().filter(|entry| !fits(entry)).map(ToolEntry::name));
+    beyond
 }
 
 /// The tools that are shown, and those that are not.
