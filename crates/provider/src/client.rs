@@ -101,6 +101,10 @@ impl ModelClient {
                 }
                 failure::add(&mut failure.error, "It was tried with and without the version in the address.");
             }
+            if failure.is_elsewhere && attempt.request.other_url.is_none() {
+                let (version, url) = ("If the server has no version in its address, leave it out of base_url", url.path());
+                failure::add(&mut failure.error, &format!("{version}; it was sent to '{url}'."));
+            }
             if !failure.retry || sink.has_output {
                 return Err(failure.error);
             }
