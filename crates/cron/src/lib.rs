@@ -19,6 +19,7 @@ mod new_runs;
 mod occurrences;
 mod ports;
 mod recovery;
+mod recurrence;
 mod run_effects;
 mod schedule;
 mod scheduler;

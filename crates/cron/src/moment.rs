@@ -2,20 +2,20 @@
 
 use std::time::{Duration, SystemTime};
 
-use jiff::civil::{DateTime, Time};
+use jiff::civil::{DateTime, Time, Weekday};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan, Zoned};
 
 use crate::duration::parse_duration;
 
-/// Reads a moment: ISO 8601 with or without a zone, `09:30`, `tomorrow 9:00`, or a duration from now.
+/// Reads a moment: ISO 8601 with or without a zone, `09:30`, `tomorrow 9:00`, `monday at 9`, or a duration from now.
 pub fn parse_moment(text: &str, zone: &TimeZone, now: SystemTime) -> Result<SystemTime, String> {
     let trimmed = text.trim();
     let read =
         exact(trimmed).or_else(|| local(trimmed, zone)).or_else(|| clock_time(trimmed, zone, now)).or_else(|| relative(trimmed, now));
     read.ok_or_else(|| {
         format!(
-            "'{text}' is not a time; write one such as '2026-12-24T18:00' (in {}), '2026-12-24T18:00:00Z', '18:00', 'tomorrow 9:00' or '20m'",
+            "'{text}' is not a time; write one such as '2026-12-24T18:00' (in {}), '2026-12-24T18:00:00Z', '18:00', 'tomorrow 9:00', 'monday 9:00' or '20m'",
             zone_name(zone)
         )
     })
@@ -56,19 +56,57 @@ fn local(text: &str, zone: &TimeZone) -> Option<SystemTime> {
     Some(zone.to_zoned(date_time).ok()?.timestamp().into())
 }
 
-/// The next such time of the clock, or that of tomorrow.
+/// The next such time of the clock, or that of a day that is named.
 fn clock_time(text: &str, zone: &TimeZone, now: SystemTime) -> Option<SystemTime> {
     let lower = text.to_lowercase();
-    let (is_tomorrow, rest) = match lower.strip_prefix("tomorrow") {
-        Some(rest) => (true, rest.trim_start_matches([',', ' ']).trim_start_matches("at ")),
-        None => (false, lower.as_str()),
-    };
-    let time = time_of_day(rest.trim())?;
+    let (day, rest) = lower.split_once([' ', ',']).unwrap_or(("", lower.as_str()));
     let today = Timestamp::try_from(now).ok()?.to_zoned(zone.clone());
-    let at = |date: jiff::civil::Date| zone.to_zoned(date.to_datetime(time)).ok().map(|zoned| zoned.timestamp());
-    let tomorrow = today.date().checked_add(1.day()).ok()?;
-    let soon = at(today.date()).filter(|at| !is_tomorrow && *at > today.timestamp());
-    soon.or_else(|| at(tomorrow)).map(SystemTime::from)
+    let at = |days: i64, time: Time| {
+        let date = today.date().checked_add(days.days()).ok()?;
+        Some(zone.to_zoned(date.to_datetime(time)).ok()?.timestamp())
+    };
+    // The first of these days whose time has not passed.
+    let first = |time: Time, days: &[i64]| days.iter().find_map(|days| at(*days, time).filter(|at| *at > today.timestamp()));
+    let moment = match day {
+        "today" => at(0, spoken_time(rest)?),
+        "tomorrow" => at(1, spoken_time(rest)?),
+        "on" | "next" => {
+            let is_weekday = rest.split_whitespace().next().is_some_and(|day| weekday(day).is_some());
+            return if is_weekday { clock_time(rest.trim_start(), zone, now) } else { None };
+        }
+        day => match weekday(day) {
+            Some(day) => {
+                let days = i64::from(today.weekday().until(day));
+                first(spoken_time(rest)?, &[days, days + 7])
+            }
+            None => first(spoken_time(&lower)?, &[0, 1]),
+        },
+    };
+    moment.map(SystemTime::from)
+}
+
+/// A day of the week by its name.
+pub(crate) fn weekday(name: &str) -> Option<Weekday> {
+    const NAMES: [(&str, Weekday); 7] = [
+        ("monday", Weekday::Monday),
+        ("tuesday", Weekday::Tuesday),
+        ("wednesday", Weekday::Wednesday),
+        ("thursday", Weekday::Thursday),
+        ("friday", Weekday::Friday),
+        ("saturday", Weekday::Saturday),
+        ("sunday", Weekday::Sunday),
+    ];
+    let name = name.trim_end_matches([',', 's']);
+    // `tue`, `tues`, `wednes` and so on.
+    NAMES.iter().find(|(whole, _)| name.len() >= 3 && whole.starts_with(name)).map(|(_, day)| *day)
+}
+
+/// A time of day as it is said: `at 9` is one, a bare `9` is not.
+pub(crate) fn spoken_time(text: &str) -> Option<Time> {
+    let text = text.trim_matches([' ', ',']);
+    let Some(rest) = text.strip_prefix("at ") else { return time_of_day(text) };
+    let rest = rest.trim().trim_end_matches("o'clock").trim_end();
+    time_of_day(rest).or_else(|| time_of_day(&format!("{rest}:00")))
 }
 
 /// `9:00`, `09:00:30`, `9am`, `9:30 pm`.
@@ -127,6 +165,13 @@ mod tests {
             ("9am", "Wed 2026-11-18 09:00 CET"),
             ("12 am", "Wed 2026-11-18 00:00 CET"),
             ("tomorrow at 21:30", "Wed 2026-11-18 21:30 CET"),
+            ("tomorrow at 9", "Wed 2026-11-18 09:00 CET"),
+            ("today at 22:00", "Tue 2026-11-17 22:00 CET"),
+            ("at 22", "Tue 2026-11-17 22:00 CET"),
+            ("friday 9:00", "Fri 2026-11-20 09:00 CET"),
+            ("next Monday at 9am", "Mon 2026-11-23 09:00 CET"),
+            ("on tue at 8", "Tue 2026-11-24 08:00 CET"),
+            ("Tuesday, 22:30", "Tue 2026-11-17 22:30 CET"),
             ("20m", "Tue 2026-11-17 21:20 CET"),
             ("in 2 hours", "Tue 2026-11-17 23:00 CET"),
             ("+90s", "Tue 2026-11-17 21:01:30 CET"),
@@ -141,8 +186,24 @@ mod tests {
 
     #[test]
     fn what_is_no_moment_is_refused_with_examples() {
-        for text in ["", "soon", "25:00", "13pm", "2026-13-01T00:00", "2026-02-30T10:00", "tomorrow", "9", "99999999999999d", "2026-12-24"]
-        {
+        for text in [
+            "",
+            "soon",
+            "25:00",
+            "13pm",
+            "2026-13-01T00:00",
+            "2026-02-30T10:00",
+            "tomorrow",
+            "9",
+            "99999999999999d",
+            "2026-12-24",
+            "monday",
+            "next week",
+            "next 9:00",
+            "mo 9:00",
+            "at",
+            "at noon",
+        ] {
             let error = parse_moment(text, &berlin(), now()).unwrap_err();
             assert!(error.contains("Europe/Berlin") && error.contains("tomorrow 9:00"), "{text}: {error}");
         }

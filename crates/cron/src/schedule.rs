@@ -12,6 +12,7 @@ use jiff::tz::TimeZone;
 use crate::duration::{duration_words, parse_duration};
 use crate::moment::parse_moment;
 use crate::occurrences::next_after;
+use crate::recurrence::recurrence;
 
 /// Jobs do not run more often than this.
 pub const SHORTEST_PAUSE: Duration = Duration::from_secs(10);
@@ -27,6 +28,9 @@ pub fn parse_schedule(text: &ScheduleText, zone: &str, now: SystemTime) -> Resul
     let name = text.zone.as_deref().map_or(zone, str::trim).to_owned();
     let schedule = match (&text.at, &text.every, &text.cron) {
         (Some(at), None, None) => at_schedule(at, &zone_named, name, now)?,
+        (None, Some(words), None) | (None, None, Some(words)) if recurrence(words).is_some() => {
+            JobSchedule::Cron { expression: recurrence(words).unwrap_or_default(), zone: name }
+        }
         (None, Some(every), None) => every_schedule(every, text.anchor.as_deref(), &zone_named, name, now)?,
         (None, None, Some(cron)) => cron_schedule(cron, name)?,
         (None, None, None) => return Err("say when it runs: 'at' (once), 'every' (an interval) or 'cron' (an expression)".into()),
@@ -47,9 +51,9 @@ pub fn zone_named(name: &str) -> Result<TimeZone, String> {
         let wanted =
             known.iter().find(|known| known.rsplit('/').next().is_some_and(|city| city.eq_ignore_ascii_case(&name.replace(' ', "_"))));
         let near = wanted.map(String::as_str).or_else(|| nearest(name, known.iter().map(String::as_str)).first().copied());
-        let meant = near.map(|near| format!("did you mean '{near}'? ")).unwrap_or_default();
+        let meant = near.map_or_else(|| ".".to_owned(), |near| format!("; did you mean '{near}'?"));
         let shown: String = name.chars().take(60).collect();
-        format!("'{shown}' is not a time zone; {meant}Write an IANA name such as 'Europe/Berlin' or 'UTC'")
+        format!("'{shown}' is not a time zone{meant} Write an IANA name such as 'Europe/Berlin' or 'UTC'")
     })
 }
 
@@ -59,7 +63,7 @@ pub(crate) fn parse_expression(expression: &str) -> Result<Cron, String> {
     parser.parse(expression).map_err(|error| {
         let why = error.to_string();
         let why = why.trim_end_matches('.');
-        format!("'{expression}' is not a cron expression: {why}. Write five fields (minute hour day month weekday), such as '0 9 * * 1-5'")
+        format!("'{expression}' is not a cron expression: {why}. Write five fields (minute hour day month weekday), such as '0 9 * * 1-5', or words such as 'every weekday at 9'")
     })
 }
 
@@ -141,6 +145,8 @@ mod tests {
         let cron = |zone: &str| JobSchedule::Cron { expression: "0 9 * * 1-5".into(), zone: zone.into() };
         assert_eq!(read(None, None, Some(" 0 9 * * 1-5 "), None), Ok(cron("Europe/Berlin")));
         assert_eq!(read(None, None, Some("0 9 * * 1-5"), Some("Asia/Tokyo")), Ok(cron("Asia/Tokyo")));
+        assert_eq!(read(None, Some("weekday at 9"), None, None), Ok(cron("Europe/Berlin")), "as people say it");
+        assert_eq!(read(None, None, Some("every weekday at 9:00"), Some("Asia/Tokyo")), Ok(cron("Asia/Tokyo")));
     }
 
     #[test]
@@ -166,7 +172,7 @@ mod tests {
             (None, None, Some(""), None, "is not a cron expression"),
             (None, None, Some(long.as_str()), None, "characters"),
             (None, None, Some("0 9 * * *"), Some("Berlin"), "did you mean 'Europe/Berlin'?"),
-            (None, None, Some("0 9 * * *"), Some("Mars/Olympus"), "is not a time zone"),
+            (None, None, Some("0 9 * * *"), Some("Mars/Olympus"), "is not a time zone. Write an IANA name"),
             (None, None, Some("0 9 * * *"), Some(""), "is not a time zone"),
             (None, None, Some("0 9 * * *"), Some("../../etc/passwd"), "is not a time zone"),
         ] {

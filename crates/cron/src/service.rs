@@ -84,7 +84,10 @@ impl CronService {
             [] => {
                 let near = nearest(wanted, jobs.iter().map(|job| job.name.as_str()));
                 let meant = near.first().map(|near| format!(" Did you mean '{near}'?")).unwrap_or_default();
-                Err(ToolError::new(ErrorKind::ValidationError, format!("There is no job '{wanted}'.{meant} The list names all.")))
+                Err(ToolError::new(
+                    ErrorKind::ValidationError,
+                    format!("There is no job '{wanted}'.{meant} List the jobs to see all names."),
+                ))
             }
             several => {
                 let ids: Vec<&str> = several.iter().take(10).map(|job| job.id.as_str()).collect();
