@@ -20,6 +20,12 @@ fn key(secret: &ChannelSecret) -> hmac::Key {
     hmac::Key::new(hmac::HMAC_SHA256, secret.expose().as_bytes())
 }
 
+/// The key of a webhook: `whsec_` announces that base64 follows, as the libraries of the specification write their secrets.
+fn webhook_key(secret: &ChannelSecret) -> hmac::Key {
+    let decoded = secret.expose().strip_prefix("whsec_").and_then(base64::decode_lenient);
+    decoded.map_or_else(|| key(secret), |bytes| hmac::Key::new(hmac::HMAC_SHA256, &bytes))
+}
+
 /// The time of a request, if it is recent.
 fn is_recent(timestamp: &str, now: SystemTime) -> bool {
     let Ok(seconds) = timestamp.parse::<u64>() else { return false };
@@ -52,7 +58,7 @@ pub(crate) fn is_from_discord(request: &HookRequest, public_key: &str) -> bool {
 /// Standard Webhooks: `v1,` and HMAC of `id.timestamp.body`, as base64.
 pub(crate) fn sign_webhook(secret: &ChannelSecret, id: &str, timestamp: u64, body: &[u8]) -> String {
     let signed = [id.as_bytes(), b".", timestamp.to_string().as_bytes(), b".", body].concat();
-    format!("v1,{}", base64::encode(hmac::sign(&key(secret), &signed).as_ref()))
+    format!("v1,{}", base64::encode(hmac::sign(&webhook_key(secret), &signed).as_ref()))
 }
 
 /// The id of a signed webhook, if its signature is right and it is recent. One of several signatures is enough.
@@ -61,7 +67,7 @@ pub(crate) fn webhook_id<'a>(request: &'a HookRequest, secret: &ChannelSecret) -
     let signed = [id.as_bytes(), b".", timestamp.as_bytes(), b".", &request.body].concat();
     let is_right = |signature: &str| {
         let decoded = signature.strip_prefix("v1,").and_then(base64::decode);
-        decoded.is_some_and(|decoded| hmac::verify(&key(secret), &signed, &decoded).is_ok())
+        decoded.is_some_and(|decoded| hmac::verify(&webhook_key(secret), &signed, &decoded).is_ok())
     };
     let is_signed = request.header("webhook-signature")?.split(' ').take(8).any(is_right);
     let is_id = !id.is_empty() && id.len() <= 200 && !id.contains('.');
@@ -100,6 +106,16 @@ mod tests {
         let other = ChannelSecret::new("another");
         let one = request(&[("x-slack-request-timestamp", "1531420618"), ("x-slack-signature", signature)], body, 1_531_420_700);
         assert!(!is_from_slack(&one, &other));
+    }
+
+    /// As the libraries of Standard Webhooks sign: the secret is base64 behind a prefix.
+    #[test]
+    fn secret_of_standard_webhooks_is_decoded() {
+        let secret = ChannelSecret::new("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
+        let signature = sign_webhook(&secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, br#"{"test": 2432232314}"#);
+        assert_eq!(signature, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+        let plain = ChannelSecret::new("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
+        assert_ne!(sign_webhook(&plain, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, br#"{"test": 2432232314}"#), signature);
     }
 
     #[test]
