@@ -40,7 +40,7 @@ use self::chat_session::{AfterTurn, ChatSession, UnaskedTurns, dim, ends_chat};
 use self::commands::AfterCommand;
 use self::editor::{InputEvent, Interruption};
 use self::input::ChatInput;
-pub use self::lifecycle::{adopt_chosen_model, close_conversation, open_conversation};
+pub use self::lifecycle::{adopt_chosen_model, close_conversation, open_conversation, page_prompt};
 pub use self::mention::matching_files;
 use self::session_choice::{SessionChoice, choose_session};
 use self::slash::ChatLine;

@@ -8,13 +8,14 @@ use std::time::SystemTime;
 use haft_engine::SessionFile;
 use haft_patch::diff::unified;
 use haft_store::{CallLog, CallRecord, CallStatus};
+use haft_text::advice::for_user;
 use haft_text::display;
 use haft_text::numbers::count;
 
 use super::chat_session::ChatSession;
 use super::input::ChatInput;
 use super::session_choice::ago;
-use crate::failure::{Failure, for_user};
+use crate::failure::Failure;
 use crate::output::{DIM, note, note_columns, print};
 use crate::sessions::short_id;
 use crate::table::wrap_hard;

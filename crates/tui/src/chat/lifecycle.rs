@@ -5,7 +5,7 @@ use std::sync::Arc;
 use haft_agent::{Provider, TurnWatcher};
 use haft_store::SessionRecord;
 
-use super::backend::ChatBackend;
+use super::backend::{ChatBackend, NamedFiles, Prompt};
 use crate::conversation::Conversation;
 use crate::failure::Failure;
 use crate::output::warn;
@@ -74,4 +74,13 @@ pub async fn close_conversation(conversation: Conversation) -> Result<(), Failur
         sessions.delete(&record.id).await?;
     }
     Ok(())
+}
+
+/// The prompt of a message on a page: a command of the user, or text. Files that it names are those that the agent may read.
+pub async fn page_prompt(chat: &dyn ChatBackend, text: &str) -> Result<Prompt, Failure> {
+    let command = text.trim().strip_prefix('/').map(|rest| rest.split_once(char::is_whitespace).unwrap_or((rest, "")));
+    match command.filter(|(name, _)| !name.is_empty() && !name.contains('/')) {
+        Some((name, arguments)) => Ok(Prompt { files: NamedFiles::Readable, ..chat.expand(name, arguments.trim()).await? }),
+        None => Ok(Prompt { files: NamedFiles::Readable, ..Prompt::typed(text) }),
+    }
 }

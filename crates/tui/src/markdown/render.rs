@@ -2,7 +2,7 @@
 
 use anstyle::Style;
 use haft_text::display;
-use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Tag, TagEnd};
+use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Tag, TagEnd};
 use unicode_width::UnicodeWidthStr;
 
 use super::code::highlight;
@@ -42,6 +42,7 @@ struct Renderer {
     /// Where links lead, and where their text begins.
     links: Vec<(String, String)>,
     table: Option<Vec<Vec<InlineText>>>,
+    alignments: Vec<Alignment>,
 }
 
 impl Renderer {
@@ -97,7 +98,7 @@ impl Renderer {
                     CodeBlockKind::Indented => String::new(),
                 });
             }
-            Tag::Table(_) => self.table = Some(Vec::new()),
+            Tag::Table(alignments) => (self.table, self.alignments) = (Some(Vec::new()), alignments),
             _ => {}
         }
     }
@@ -206,7 +207,7 @@ impl Renderer {
             return self.stacked_table(&rows, room);
         };
         for (number, row) in rows.iter().enumerate() {
-            for line in table_row(row, &widths) {
+            for line in table_row(row, &widths, &self.alignments) {
                 self.line(&if number == 0 { styled(STRONG, line.trim_end()) } else { line });
             }
             if number == 0 {
@@ -246,16 +247,22 @@ fn fitted(mut widths: Vec<usize>, room: usize) -> Option<Vec<usize>> {
     }
 }
 
-fn table_row(row: &[String], widths: &[usize]) -> Vec<String> {
+fn table_row(row: &[String], widths: &[usize], alignments: &[Alignment]) -> Vec<String> {
     let cells: Vec<Vec<String>> =
         widths.iter().enumerate().map(|(index, width)| wrap_hard(row.get(index).map_or("", |cell| cell), *width)).collect();
     let height = cells.iter().map(Vec::len).max().unwrap_or(0).max(1);
     let line = |number: usize| {
-        let column = |(cell, width): (&Vec<String>, &usize)| {
+        let column = |(index, cell): (usize, &Vec<String>)| {
             let text = cell.get(number).map_or("", |line| line);
-            format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
+            let blanks = widths[index].saturating_sub(text.width());
+            let left = match alignments.get(index) {
+                Some(Alignment::Right) => blanks,
+                Some(Alignment::Center) => blanks / 2,
+                _ => 0,
+            };
+            format!("{}{text}{}", " ".repeat(left), " ".repeat(blanks - left))
         };
-        cells.iter().zip(widths).map(column).collect::<Vec<_>>().join("  ").trim_end().to_owned()
+        cells.iter().enumerate().map(column).collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
     (0..height).map(line).collect()
 }

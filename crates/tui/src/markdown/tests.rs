@@ -21,6 +21,13 @@ fn markdown_is_rendered_at_three_widths() {
 }
 
 #[test]
+fn columns_of_a_table_are_aligned_as_they_are_marked() {
+    let table = "| name | count | 数量 |\n|:--|--:|:-:|\n| a | 1 | x |\n| bcd | 1000 | 数数数 |\n";
+    let expected = "name  count   数量\n────  ─────  ──────\na         1    x\nbcd    1000  数数数";
+    assert_eq!(plain(&render(table, Some(80))).trim_end(), expected);
+}
+
+#[test]
 fn markdown_that_arrives_in_pieces_is_printed_once_and_the_same() {
     for columns in [20, 40, 80] {
         let whole = render(TEXT, Some(columns));

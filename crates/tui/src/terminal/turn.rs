@@ -29,6 +29,7 @@ use self::thoughts::ThinkingLines;
 use super::Screen;
 use crate::markdown::MarkdownStream;
 use crate::output::{self, CAUTION, DIM, Output, error_text};
+use crate::table::wrap;
 
 /// How many calls of a turn `/details` can show.
 const DETAIL_CALLS: usize = 100;
@@ -156,7 +157,7 @@ impl TurnView {
             TurnEvent::ToolEnd(result) => self.end_call(&mut state, result),
             TurnEvent::Todos(todos) if output::shows_todos() => self.write(&todos::render(todos, &self.style)),
             TurnEvent::Message(message) => self.write(&user_message::render(message, &self.style)),
-            TurnEvent::Notice(text) => self.note(&display::escape_line(text)),
+            TurnEvent::Notice(text) => self.note(&self.wrapped(&display::escape_line(text), 0)),
             TurnEvent::End(end) => self.end_turn(&mut state, end),
             _ => {}
         }
@@ -234,7 +235,7 @@ impl TurnView {
         self.screen.end_model_line();
         self.screen.clear_line();
         if let Some(sentence) = sentence(end) {
-            let sentence = display::escape_lines(&sentence);
+            let sentence = self.wrapped(&display::escape_lines(&sentence), "warning: ".len());
             self.note(&match end.reason {
                 EndReason::Failed => error_text(&sentence, None),
                 EndReason::Cancelled => format!("{DIM}{sentence}{DIM:#}"),
@@ -247,6 +248,17 @@ impl TurnView {
         let columns = (self.style.columns)();
         for line in style::join_facts(&status::facts(end, self.style.symbols), self.style.symbols, columns) {
             self.note(&format!("{DIM}{line}{DIM:#}"));
+        }
+    }
+
+    /// Prose broken at words, with space for what is written before it.
+    fn wrapped(&self, text: &str, before: usize) -> String {
+        match (self.style.columns)() {
+            Some(columns) => {
+                let filled = format!("{}{text}", "x".repeat(before));
+                wrap(&filled, columns).join("\n").split_off(before)
+            }
+            None => text.to_owned(),
         }
     }
 

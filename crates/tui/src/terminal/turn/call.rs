@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use haft_contract::{ToolError, ToolResult};
+use haft_text::advice::for_user;
 use haft_text::display;
 use haft_text::truncate::ellipsize_to_width;
 use serde_json::Value;
@@ -12,7 +13,7 @@ use super::details::CallDetails;
 use super::outcome;
 use super::style::{StyledLine, SymbolSet, TurnStyle};
 use crate::diff;
-use crate::failure::{for_user, to_change};
+use crate::failure::to_change;
 use crate::output::{DIM, ERROR, GOOD, PLAIN, RED, STRONG};
 use crate::table::wrap_hard;
 use crate::text_builder::{INDENT, TextBuilder};

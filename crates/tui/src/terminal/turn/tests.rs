@@ -178,7 +178,7 @@ fn narrow_turn_fits_forty_columns() {
         "✓ read_file docs/漢… · 120 lines · 12 ms\n",
         "✗ read_file gone.txt · file_not_found\n",
         "  There is no file 'gone.txt' in the\n  workspace.\n  help: set access\n",
-        "warning: The budget is used up: $1.00 of the $1.00 for this turn are spent.\n",
+        "warning: The budget is used up: $1.00 of\nthe $1.00 for this turn are spent.\n",
         "↑12.3k (9k cached) ↓840 · $0.0210\n3 tools · 8 s\n",
     ];
     assert_eq!(turn.output.read(), expected.concat());
@@ -209,6 +209,20 @@ fn plain_turn_has_lines_and_words() {
         "12,300 tokens in (9,000 cached), 840 out, $0.0210, 3 calls, 8 s\n",
     ];
     assert_eq!(turn.output.read(), expected.concat());
+}
+
+#[test]
+fn notices_are_broken_at_words() {
+    let turn = TestTurn::on_terminal(NARROW);
+    turn.tell(&TurnEvent::Notice("The provider failed: no answer. Retry 1 of 4 in 0.9 s; Ctrl-C stops it."));
+    turn.is_over(EndReason::Cancelled, None);
+    let text = anstream::adapter::strip_str(&turn.output.read()).to_string();
+    for lines in [
+        "The provider failed: no answer. Retry 1\nof 4 in 0.9 s; Ctrl-C stops it.\n",
+        "The turn was cancelled.\nMessages and results so far are kept.\n",
+    ] {
+        assert!(text.contains(lines), "{lines}: {text}");
+    }
 }
 
 #[test]
