@@ -16,6 +16,10 @@ use tempfile::TempDir;
 const SMALL: &str = "haft-test-launcher";
 const SOURCES: &str = env!("CARGO_MANIFEST_DIR");
 
+/// The namespaces that the launcher makes, as options of bubblewrap.
+const NAMESPACES: &str = "--unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try --as-pid-1 --new-session \
+                          --die-with-parent --cap-drop ALL --hostname haft";
+
 pub(crate) struct Bench {
     host: Arc<LocalHost>,
     engine: Engine,
@@ -55,7 +59,7 @@ impl Bench {
         assert_eq!(job.wait().await.code, Some(0), "{}", String::from_utf8_lossy(&job.head()));
     }
 
-    /// The arguments of bubblewrap for a line like this one, as the system shows them while it runs.
+    /// Bubblewrap with the mounts of a line like this one, which the launcher has as arguments while it runs.
     pub(crate) async fn bubblewrap(&self) -> Vec<OsString> {
         let request = CommandRequest { command: "sleep 1; touch x".into(), host: Some(ExecHost::Sandbox), ..CommandRequest::default() };
         let planned = self.host.processes().plan(&request).expect("a plan");
@@ -63,14 +67,15 @@ impl Bench {
         let path = format!("/proc/{}/cmdline", job.status().pid.expect("a process"));
         let words = loop {
             let line = std::fs::read(&path).expect("it runs for a second");
-            let words: Vec<OsString> = line.split(|byte| *byte == 0).map(|word| OsString::from_vec(word.to_vec())).collect();
-            if words[0].as_encoded_bytes().ends_with(b"/bwrap") {
-                break words;
+            let mut words: Vec<OsString> = line.split(|byte| *byte == 0).map(|word| OsString::from_vec(word.to_vec())).collect();
+            if let Some(at) = words.iter().position(|word| word == "__haft_sandbox_namespaces") {
+                break words.split_off(at + 1);
             }
             tokio::task::yield_now().await;
         };
         job.wait().await;
-        words
+        let program = ["/usr/bin/bwrap"].into_iter().chain(NAMESPACES.split(' ')).map(OsString::from);
+        program.chain(words).collect()
     }
 
     /// One line as a model has it run.

@@ -1,4 +1,5 @@
-//! Bubblewrap: namespaces of all kinds, an empty root, and on it the folders of the system and the paths of the policy.
+//! Bubblewrap: namespaces of all kinds, an empty root, and on it the folders of the system and the paths of the policy. The launcher does
+//! the same itself ([`crate::launcher`]), and faster; the program `bwrap` does it where the kernel lets only named programs.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,14 +9,15 @@ use crate::command::{ProcessSpec, find_in_path};
 use crate::environment;
 use crate::error::SandboxError;
 use crate::landlock::LandlockRules;
+use crate::launcher::namespaces::NETWORK;
 use crate::launcher::{InnerStep, Launcher, OuterStep, Relay, step};
 use crate::limits::Cgroup;
 use crate::mounts::{MountPlan, RootFolder};
 use crate::overlay::WorkFolders;
-use crate::policy::{NetworkAccess, SandboxPolicy};
+use crate::policy::{NetworkAccess, SandboxPolicy, SocketAccess};
 use crate::probe;
 use crate::sandbox::{ConfinedCommand, Sandbox, SandboxGuard};
-use crate::seccomp::Sockets;
+use crate::seccomp::{Sockets, Tracing};
 use crate::session_network::NetworkNamespace;
 
 pub(crate) const NAME: &str = "bubblewrap";
@@ -39,26 +41,53 @@ const NAMESPACES: &[&str] = &[
     "--die-with-parent",
     "--cap-drop",
     "ALL",
+    "--hostname",
+    "haft",
 ];
+const REINSTALL: &str = "install haft again";
+
+/// Who makes the namespaces and mounts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum NamespaceMaker {
+    /// The launcher itself.
+    Launcher,
+    /// The program `bwrap`.
+    Program(PathBuf),
+}
+
+impl NamespaceMaker {
+    /// The program with its arguments, for those that describe the mounts and the command.
+    fn command(&self, launcher: &Launcher, arguments: Vec<OsString>) -> (PathBuf, Vec<OsString>) {
+        let (program, first) = match self {
+            Self::Launcher => (launcher.path(), vec![step::NAMESPACES.into()]),
+            Self::Program(program) => (program.as_path(), NAMESPACES.iter().map(Into::into).collect::<Vec<OsString>>()),
+        };
+        (program.to_owned(), first.into_iter().chain(arguments).collect())
+    }
+}
 
 /// Confines by namespaces, with the system call filter and (where the kernel has it) Landlock as further layers.
 #[derive(Debug)]
 pub struct Bubblewrap {
-    program: PathBuf,
+    maker: NamespaceMaker,
     launcher: Launcher,
 }
 
 impl Bubblewrap {
-    /// Finds the program and runs it once, so that a kernel that forbids namespaces is noticed now.
+    /// Tries the launcher, then the program `bwrap`, so that a kernel that forbids namespaces is noticed now.
     ///
     /// # Errors
     /// `Unavailable`, with a remedy.
     pub fn detect(launcher: Launcher) -> Result<Self, SandboxError> {
-        let program = find().ok_or_else(|| missing("the program 'bwrap' is not installed"))?;
-        Self::with_program(program, launcher)
+        let own = Self { maker: NamespaceMaker::Launcher, launcher };
+        let Err(refused) = own.check() else { return Ok(own) };
+        match find() {
+            Some(program) => Self::with_program(program, own.launcher),
+            None => Err(refused),
+        }
     }
 
-    /// Like [`Self::detect`], with the program at this path.
+    /// With the program at this path.
     ///
     /// # Errors
     /// `Unavailable`, with a remedy.
@@ -67,25 +96,32 @@ impl Bubblewrap {
         let failed = |error| missing(format!("{} cannot be run: {error}", program.display()));
         let version = run(&program, &["--version".into()]).map_err(failed)?;
         check_version(&String::from_utf8_lossy(&version.stdout))?;
-        let sandbox = Self { program: program.clone(), launcher };
-        let mut trial = sandbox.run_trial().map_err(failed)?;
+        let sandbox = Self { maker: NamespaceMaker::Program(program), launcher };
+        sandbox.check()?;
+        Ok(sandbox)
+    }
+
+    /// Runs the launcher in all namespaces, without a command.
+    fn check(&self) -> Result<(), SandboxError> {
+        let failed = |error| SandboxError::unavailable(NAME, format!("it cannot be run: {error}"), REINSTALL);
+        let mut trial = self.run_trial().map_err(failed)?;
         // Bubblewrap fails if a mount of the host disappears while it copies the mount table.
         for _ in 0..TRIES {
             if trial.status.success() || !String::from_utf8_lossy(&trial.stderr).contains("Unable to apply mount flags") {
                 break;
             }
-            trial = sandbox.run_trial().map_err(failed)?;
+            trial = self.run_trial().map_err(failed)?;
         }
-        if trial.status.success() { Ok(sandbox) } else { Err(forbidden(&String::from_utf8_lossy(&trial.stderr))) }
+        if trial.status.success() { Ok(()) } else { Err(forbidden(&String::from_utf8_lossy(&trial.stderr))) }
     }
 
-    /// Runs the launcher in all namespaces, without a command.
     fn run_trial(&self) -> std::io::Result<Output> {
-        let mut arguments: Vec<OsString> = NAMESPACES.iter().map(Into::into).collect();
-        arguments.extend(["--unshare-net", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/run"].map(Into::into));
+        let mounts = [NETWORK, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run"];
+        let mut arguments: Vec<OsString> = mounts.map(Into::into).into();
         arguments.extend(["--ro-bind".into(), self.launcher.path().into(), LAUNCHER.into(), "--".into(), LAUNCHER.into()]);
         arguments.extend(probe::HARMLESS.map(Into::into));
-        run(&self.program, &arguments)
+        let (program, arguments) = self.maker.command(&self.launcher, arguments);
+        run(&program, &arguments)
     }
 
     /// Adds the outer step, which is needed only to join a control group or a network, or to mount an overlay.
@@ -101,21 +137,21 @@ impl Bubblewrap {
         layers.sort_by_key(|layer| layer.mount_point().components().count());
         let cgroup_files = cgroup.map(Cgroup::join_files).unwrap_or_default();
         let network = shared_network(policy).cloned();
+        let (program, arguments) = self.maker.command(&self.launcher, arguments);
         if cgroup_files.is_empty() && layers.is_empty() && network.is_none() {
-            return Ok((self.program.clone(), arguments));
+            return Ok((program, arguments));
         }
         let mut outer = step::arguments(step::OUTER, &OuterStep { cgroup_files, layers, network })?;
-        outer.push(self.program.clone().into());
+        outer.push(program.into());
         outer.extend(arguments);
         Ok((self.launcher.path().to_owned(), outer))
     }
 
     fn arguments(&self, plan: &MountPlan, command: &ProcessSpec, policy: &SandboxPolicy) -> Result<Vec<OsString>, SandboxError> {
-        let mut arguments: Vec<OsString> = NAMESPACES.iter().map(Into::into).collect();
+        let mut arguments = Vec::new();
         if policy.network != NetworkAccess::Host && shared_network(policy).is_none() {
-            arguments.push("--unshare-net".into());
+            arguments.push(NETWORK.into());
         }
-        arguments.extend(["--hostname", "haft"].map(Into::into));
         let (mounts, last) = plan.arguments(policy.tmp_size());
         arguments.extend(mounts);
         arguments.extend(["--ro-bind".into(), self.launcher.path().into(), LAUNCHER.into()]);
@@ -150,7 +186,11 @@ impl Sandbox for Bubblewrap {
     }
 
     fn wrap(&self, command: ProcessSpec, policy: &SandboxPolicy) -> Result<ConfinedCommand, SandboxError> {
-        let plan = MountPlan::new(RootFolder::Empty, policy, &[self.launcher.path(), &self.program])?;
+        let program = match &self.maker {
+            NamespaceMaker::Launcher => self.launcher.path(),
+            NamespaceMaker::Program(program) => program,
+        };
+        let plan = MountPlan::new(RootFolder::Empty, policy, &[self.launcher.path(), program])?;
         let cgroup = Cgroup::create(&policy.limits);
         let inner = inner(policy, cgroup.as_ref(), plan.writable());
         let mut arguments = self.arguments(&plan, &command, policy)?;
@@ -177,18 +217,23 @@ fn shared_network(policy: &SandboxPolicy) -> Option<&NetworkNamespace> {
 }
 
 fn inner(policy: &SandboxPolicy, cgroup: Option<&Cgroup>, writable: Vec<PathBuf>) -> InnerStep {
-    let (sockets, relay) = match &policy.network {
-        NetworkAccess::Off => (Sockets::Tcp, None),
-        NetworkAccess::Host => (Sockets::TcpAndUdp, None),
-        NetworkAccess::Proxy { port, .. } => (Sockets::Tcp, Some(Relay { port: *port, socket: PROXY.into() })),
+    let (own, tracing) = match policy.sockets {
+        SocketAccess::Tcp => (Sockets::Tcp, Tracing::Nobody),
+        SocketAccess::Unix => (Sockets::TcpAndUnix, Tracing::Nobody),
+        SocketAccess::Programs => (Sockets::Inside, Tracing::OwnNamespace),
     };
-    let sockets = if policy.unix_sockets && sockets == Sockets::Tcp { Sockets::TcpAndUnix } else { sockets };
+    let (sockets, relay) = match &policy.network {
+        NetworkAccess::Off => (own, None),
+        NetworkAccess::Host => (Sockets::TcpAndUdp, None),
+        NetworkAccess::Proxy { port, .. } => (own, Some(Relay { port: *port, socket: PROXY.into() })),
+    };
     let mut write = writable;
     write.extend(["/tmp", "/var/tmp", "/dev", "/proc"].map(PathBuf::from));
     InnerStep {
         limits: policy.limits,
         cgroup_limits: cgroup.map(|group| group.limits).unwrap_or_default(),
         sockets,
+        tracing,
         relay,
         landlock: Some(LandlockRules { read: vec!["/".into()], write, no_tcp: false, required: false }),
         cgroup_files: Vec::new(),
@@ -223,7 +268,8 @@ fn check_version(text: &str) -> Result<(), SandboxError> {
 
 fn forbidden(stderr: &str) -> SandboxError {
     let why = format!("the kernel refused it: {}", stderr.lines().next().unwrap_or("no message"));
-    let remedy = "allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, user.max_user_namespaces, or \
+    let remedy = "install bubblewrap (for example: sudo apt-get install bubblewrap), which some systems let create them; or allow user \
+                  namespaces (sysctl kernel.unprivileged_userns_clone=1, user.max_user_namespaces, or \
                   kernel.apparmor_restrict_unprivileged_userns=0; in a container its own rules decide), or use another sandbox";
     SandboxError::unavailable(NAME, why, remedy)
 }

@@ -17,7 +17,7 @@ use crate::limits::Cgroup;
 use crate::mounts::system;
 use crate::policy::{NetworkAccess, SandboxPolicy};
 use crate::sandbox::{ConfinedCommand, Sandbox, SandboxGuard};
-use crate::seccomp::Sockets;
+use crate::seccomp::{Sockets, Tracing};
 
 const NAME: &str = "landlock";
 /// Newest known version; older kernels enforce what they support.
@@ -83,6 +83,7 @@ impl Sandbox for Landlock {
             limits: policy.limits,
             cgroup_limits: cgroup.as_ref().map(|group| group.limits).unwrap_or_default(),
             sockets,
+            tracing: Tracing::Nobody,
             relay: None,
             landlock: Some(rules(policy)?),
             cgroup_files: cgroup.as_ref().map(Cgroup::join_files).unwrap_or_default(),

@@ -10,11 +10,13 @@
 #[cfg(target_os = "linux")]
 mod guard;
 #[cfg(target_os = "linux")]
-mod holder;
+pub(crate) mod holder;
 #[cfg(target_os = "linux")]
 mod inner;
 #[cfg(target_os = "linux")]
 mod mover;
+#[cfg(target_os = "linux")]
+pub(crate) mod namespaces;
 #[cfg(target_os = "linux")]
 mod outer;
 #[cfg(target_os = "linux")]

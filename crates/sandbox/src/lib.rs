@@ -59,7 +59,7 @@ pub use landlock::Landlock;
 pub use launcher::Launcher;
 pub use mounts::is_system_path;
 pub use overlay::{Overlay, OverlayLayer};
-pub use policy::{Bind, NetworkAccess, SandboxPolicy, SandboxView, usual_secrets};
+pub use policy::{Bind, NetworkAccess, SandboxPolicy, SandboxView, SocketAccess, usual_secrets};
 pub use removals::RemovalServer;
 #[cfg(not(target_os = "linux"))]
 pub use sandbox::RunActivity;

@@ -13,7 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::SandboxError;
-use crate::policy::{Bind, NetworkAccess, SandboxPolicy};
+use crate::policy::{Bind, NetworkAccess, SandboxPolicy, SocketAccess};
 use paths::{reach, resolve_above, writable};
 
 pub use system::holds as is_system_path;
@@ -140,7 +140,9 @@ impl MountPlan {
 
     fn hide(&mut self, policy: &SandboxPolicy) {
         let system: &[PathBuf] = if self.root == RootFolder::Empty { &system::paths().private } else { &[] };
-        let masked = policy.masked.iter().filter_map(|path| path.canonicalize().ok()).chain(system.iter().cloned());
+        let is_shown = |path: &Path| self.host_mount(path).is_some();
+        let sockets = if policy.sockets == SocketAccess::Programs { system::sockets(is_shown) } else { Vec::new() };
+        let masked = policy.masked.iter().filter_map(|path| path.canonicalize().ok()).chain(system.iter().cloned()).chain(sockets);
         for path in masked {
             if self.host_mount(&path).is_some() {
                 self.add(path.clone(), MountKind::Hidden, path);

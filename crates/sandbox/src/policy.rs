@@ -36,8 +36,8 @@ pub struct SandboxPolicy {
     pub removals: Option<PathBuf>,
     /// The network namespace that it shares with other commands; without, it has its own. Not with `NetworkAccess::Host`.
     pub shared_network: Option<NetworkNamespace>,
-    /// It may make Unix sockets. Only for a program that sees no file of the user, because a socket there may lead out.
-    pub unix_sockets: bool,
+    /// Which sockets it may make besides TCP.
+    pub sockets: SocketAccess,
 }
 
 impl Default for SandboxPolicy {
@@ -57,9 +57,22 @@ impl Default for SandboxPolicy {
             view: SandboxView::default(),
             removals: None,
             shared_network: None,
-            unix_sockets: false,
+            sockets: SocketAccess::default(),
         }
     }
+}
+
+/// Sockets besides TCP, where the command has a network of its own. A Unix socket in a shared folder may lead out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SocketAccess {
+    /// None.
+    #[default]
+    Tcp,
+    /// Unix sockets: for a program that sees no file of the user.
+    Unix,
+    /// What programs use among themselves: UDP, Unix sockets, questions about interfaces, and debuggers. Sockets of other programs
+    /// that lie in folders of the system are hidden; those in the roots must be `masked`.
+    Programs,
 }
 
 /// The private part of what a command sees.

@@ -1,7 +1,8 @@
 //! The system call filter: a second layer beneath the namespaces, so that a flaw in one is no escape.
 //!
-//! Unix sockets are refused, because the sandbox sees the host's file system and with it every socket that has a path there.
-//! `socketpair` is allowed: both of its ends are inside.
+//! Sockets of a command are those that reach nothing but the sandbox itself: its network namespace has no interface but the loopback,
+//! and the sockets of other programs are not in its view. Everywhere else Unix sockets are refused; `socketpair` is allowed, for both
+//! of its ends are inside.
 
 mod notification;
 mod profile;
@@ -29,12 +30,24 @@ pub(crate) enum Sockets {
     None,
     /// TCP: for a network namespace, where only the sandbox itself can be reached.
     Tcp,
+    /// What programs use among themselves: TCP, UDP, Unix sockets, and questions about interfaces. For a network namespace in which
+    /// only the sandbox itself can be reached, and a view without sockets of others.
+    Inside,
     /// TCP and UDP.
     TcpAndUdp,
     /// TCP and Unix sockets: for a program that sees no file of the user, and so no socket of another program.
     TcpAndUnix,
     /// TCP and Unix sockets: for the relay only.
     Relay,
+}
+
+/// Whom a command may trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Tracing {
+    Nobody,
+    /// The processes of its own PID namespace, as debuggers and leak checkers do: they have the same rights and filter, and those of
+    /// ours that have more are not dumpable.
+    OwnNamespace,
 }
 
 /// Refused with any arguments.
@@ -113,16 +126,16 @@ const TERMINAL_REQUESTS: &[u64] = &[libc::TIOCSTI, 0x541c];
 ///
 /// # Errors
 /// The filter cannot be compiled or installed.
-pub(crate) fn install(sockets: Sockets) -> Result<(), String> {
-    let program = program(sockets).map_err(|error| format!("cannot compile the system call filter: {error}"))?;
+pub(crate) fn install(sockets: Sockets, tracing: Tracing) -> Result<(), String> {
+    let program = program(sockets, tracing).map_err(|error| format!("cannot compile the system call filter: {error}"))?;
     seccompiler::apply_filter(&program).map_err(|error| format!("cannot install the system call filter: {error}"))
 }
 
 /// One program, because each costs time at every call. A compiled filter has one action only: the others are in the prologue.
-fn program(sockets: Sockets) -> Result<BpfProgram, BackendError> {
+fn program(sockets: Sockets, tracing: Tracing) -> Result<BpfProgram, BackendError> {
     let machine = std::env::consts::ARCH.try_into()?;
     let answer = SeccompAction::Errno(libc::EPERM.unsigned_abs());
-    let rules = refused(sockets)?;
+    let rules = refused(sockets, tracing)?;
     // Sorted, because the rules are.
     let calls: Vec<u32> = rules.keys().filter_map(|call| u32::try_from(*call).ok()).collect();
     let refused: BpfProgram = SeccompFilter::new(rules, SeccompAction::Allow, answer, machine)?.try_into()?;
@@ -131,8 +144,11 @@ fn program(sockets: Sockets) -> Result<BpfProgram, BackendError> {
 
 type SeccompRules = BTreeMap<i64, Vec<SeccompRule>>;
 
-fn refused(sockets: Sockets) -> Result<SeccompRules, BackendError> {
+fn refused(sockets: Sockets, tracing: Tracing) -> Result<SeccompRules, BackendError> {
     let mut rules: SeccompRules = REFUSED.iter().chain(REFUSED_OF_THE_MACHINE).map(|(_, call)| (*call, Vec::new())).collect();
+    if tracing == Tracing::OwnNamespace {
+        rules.remove(&libc::SYS_ptrace);
+    }
     let new_namespace = NAMESPACES.iter().map(|flag| {
         let flag = u64::from(flag.unsigned_abs());
         SeccompRule::new(vec![condition(0, SeccompCmpOp::MaskedEq(flag), flag)?])
@@ -149,6 +165,11 @@ fn socket_rules(sockets: Sockets) -> Result<Vec<SeccompRule>, BackendError> {
     let (families, types, protocols): (&[i32], &[i32], &[i32]) = match sockets {
         Sockets::None => return Ok(Vec::new()),
         Sockets::Tcp => (&[libc::AF_INET, libc::AF_INET6], &[libc::SOCK_STREAM], &[0, libc::IPPROTO_TCP]),
+        Sockets::Inside => (
+            &[libc::AF_INET, libc::AF_INET6, libc::AF_UNIX, libc::AF_NETLINK],
+            &[libc::SOCK_STREAM, libc::SOCK_DGRAM, libc::SOCK_RAW, libc::SOCK_SEQPACKET],
+            &[0, libc::IPPROTO_TCP, libc::IPPROTO_UDP],
+        ),
         Sockets::TcpAndUdp => {
             (&[libc::AF_INET, libc::AF_INET6], &[libc::SOCK_STREAM, libc::SOCK_DGRAM], &[0, libc::IPPROTO_TCP, libc::IPPROTO_UDP])
         }
@@ -157,10 +178,22 @@ fn socket_rules(sockets: Sockets) -> Result<Vec<SeccompRule>, BackendError> {
     };
     let mut rules = vec![none_of(0, families)?, none_of(2, protocols)?];
     for kind in (0..16).filter(|kind| !types.contains(kind)) {
-        // The higher bits are flags: close on exec, do not block.
-        rules.push(SeccompRule::new(vec![condition(1, SeccompCmpOp::MaskedEq(0xf), u64::from(kind.unsigned_abs()))?])?);
+        rules.push(SeccompRule::new(vec![is_type(kind)?])?);
+    }
+    if sockets == Sockets::Inside {
+        let is_no = |family: i32| condition(0, SeccompCmpOp::Ne, u64::from(family.unsigned_abs()));
+        let is_netlink = condition(0, SeccompCmpOp::Eq, u64::from(libc::AF_NETLINK.unsigned_abs()))?;
+        let asks_no_routes = condition(2, SeccompCmpOp::Ne, u64::from(libc::NETLINK_ROUTE.unsigned_abs()))?;
+        rules.push(SeccompRule::new(vec![is_type(libc::SOCK_RAW)?, is_no(libc::AF_NETLINK)?])?);
+        rules.push(SeccompRule::new(vec![is_type(libc::SOCK_SEQPACKET)?, is_no(libc::AF_UNIX)?])?);
+        rules.push(SeccompRule::new(vec![is_netlink, asks_no_routes])?);
     }
     Ok(rules)
+}
+
+/// The higher bits are flags: close on exec, do not block.
+fn is_type(kind: i32) -> Result<SeccompCondition, BackendError> {
+    condition(1, SeccompCmpOp::MaskedEq(0xf), u64::from(kind.unsigned_abs()))
 }
 
 fn none_of(argument: u8, values: &[i32]) -> Result<SeccompRule, BackendError> {
@@ -198,12 +231,12 @@ fn prologue() -> Vec<sock_filter> {
 mod tests {
     use super::*;
 
-    const ALL: [Sockets; 5] = [Sockets::None, Sockets::Tcp, Sockets::TcpAndUdp, Sockets::TcpAndUnix, Sockets::Relay];
+    const ALL: [Sockets; 6] = [Sockets::None, Sockets::Tcp, Sockets::Inside, Sockets::TcpAndUdp, Sockets::TcpAndUnix, Sockets::Relay];
 
     #[test]
     fn filter_of_every_socket_kind_fits_the_kernel() {
         for sockets in ALL {
-            let length = program(sockets).unwrap().len();
+            let length = program(sockets, Tracing::Nobody).unwrap().len();
             assert!((100..4096).contains(&length), "{sockets:?}: {length}");
         }
     }
@@ -237,13 +270,54 @@ mod tests {
         }
     }
 
+    const NATIVE: u32 = if cfg!(target_arch = "aarch64") { 0xc000_00b7 } else { 0xc000_003e };
+
+    #[test]
+    fn sockets_inside_are_those_of_programs_among_themselves() {
+        let number = u32::try_from(libc::SYS_socket).unwrap();
+        let is_allowed = |arguments: [i32; 3]| {
+            let arguments = arguments.map(|value| u64::from(value.unsigned_abs()));
+            run(&program(Sockets::Inside, Tracing::Nobody).unwrap(), number, NATIVE, arguments).0 == libc::SECCOMP_RET_ALLOW
+        };
+        let (stream, datagram, raw, packets) = (libc::SOCK_STREAM, libc::SOCK_DGRAM, libc::SOCK_RAW, libc::SOCK_SEQPACKET);
+        let cases = [
+            ([libc::AF_INET, stream | libc::SOCK_CLOEXEC, libc::IPPROTO_TCP], true),
+            ([libc::AF_INET6, datagram, libc::IPPROTO_UDP], true),
+            ([libc::AF_UNIX, stream, 0], true),
+            ([libc::AF_UNIX, packets, 0], true),
+            ([libc::AF_NETLINK, raw | libc::SOCK_CLOEXEC, libc::NETLINK_ROUTE], true),
+            ([libc::AF_NETLINK, raw, libc::NETLINK_KOBJECT_UEVENT], false),
+            ([libc::AF_NETLINK, datagram, libc::NETLINK_NETFILTER], false),
+            ([libc::AF_NETLINK, raw, libc::IPPROTO_TCP], false),
+            ([libc::AF_INET, raw, 0], false),
+            ([libc::AF_INET6, raw | libc::SOCK_NONBLOCK, libc::IPPROTO_TCP], false),
+            ([libc::AF_INET, packets, 0], false),
+            ([libc::AF_INET, datagram, libc::IPPROTO_ICMP], false),
+            ([libc::AF_INET, stream, libc::IPPROTO_SCTP], false),
+            ([libc::AF_PACKET, raw, 0], false),
+            ([libc::AF_VSOCK, stream, 0], false),
+            ([libc::AF_ALG, packets, 0], false),
+        ];
+        for (arguments, allowed) in cases {
+            assert_eq!(is_allowed(arguments), allowed, "{arguments:?}");
+        }
+    }
+
+    #[test]
+    fn tracing_is_allowed_where_it_was_asked_for_alone() {
+        let number = u32::try_from(libc::SYS_ptrace).unwrap();
+        for (tracing, allowed) in [(Tracing::Nobody, false), (Tracing::OwnNamespace, true)] {
+            let program = program(Sockets::Inside, tracing).unwrap();
+            assert_eq!(run(&program, number, NATIVE, [0; 3]).0 == libc::SECCOMP_RET_ALLOW, allowed, "{tracing:?}");
+        }
+    }
+
     #[test]
     fn shortcut_changes_no_answer_and_takes_few_steps() {
-        const NATIVE: u32 = if cfg!(target_arch = "aarch64") { 0xc000_00b7 } else { 0xc000_003e };
         let arguments = [[0; 3], [2, 1, 0], [1, 1, 0], [10, 0x8_0001, 6], [0x1000_0000, 0x5412, 0], [0x11, 0x5401, 17], [u64::MAX; 3]];
         for sockets in ALL {
-            let whole = program(sockets).unwrap();
-            let calls: Vec<u32> = refused(sockets).unwrap().keys().map(|call| u32::try_from(*call).unwrap()).collect();
+            let whole = program(sockets, Tracing::Nobody).unwrap();
+            let calls: Vec<u32> = refused(sockets, Tracing::Nobody).unwrap().keys().map(|call| u32::try_from(*call).unwrap()).collect();
             let length = shortcut::allow_all_but(&calls).len();
             let before = prologue().len();
             let plain: Vec<_> = whole[..before].iter().chain(&whole[before + length..]).cloned().collect();

@@ -1,9 +1,8 @@
 //! The network of a session: a namespace that its commands share, and no one else. A server that one command leaves in the
 //! background answers the next.
 //!
-//! A holder process keeps the namespace while the session lives. The outer step of each command joins it before it executes
-//! bubblewrap. Bubblewrap starts the holder too: it brings the loopback interface up, and where only named programs may create
-//! user namespaces, it is one of those.
+//! A holder process keeps the namespace while the session lives. The outer step of each command joins it before it makes the
+//! sandbox. Where only named programs may create user namespaces, bubblewrap starts the holder.
 
 use std::io::{self, IoSlice, IoSliceMut, Read};
 use std::mem::MaybeUninit;
@@ -62,26 +61,29 @@ impl SessionNetwork {
     /// Starts the holder. Blocks for a few milliseconds.
     ///
     /// # Errors
-    /// The kernel refuses the namespaces, or bubblewrap is missing. Each command can have a network of its own then.
+    /// The kernel refuses the namespaces, to the launcher and to bubblewrap. Each command can have a network of its own then.
     #[cfg(target_os = "linux")]
     pub fn start(launcher: &Launcher) -> Result<Self, SandboxError> {
-        let unavailable = |why: String| SandboxError::unavailable(BACKEND, why, "each command has a network of its own instead");
-        let program = crate::bubblewrap::find().ok_or_else(|| unavailable("the program 'bwrap' is not installed".to_owned()))?;
-        let failed = |error: io::Error| unavailable(format!("the network of a session cannot be started: {error}"));
+        Self::start_holder(&mut own_holder(launcher)).or_else(|why| match crate::bubblewrap::find() {
+            Some(program) => Self::start_holder(&mut bubblewrap_holder(&program, launcher)),
+            None => Err(why),
+        })
+    }
+
+    #[cfg(target_os = "linux")]
+    fn start_holder(command: &mut Command) -> Result<Self, SandboxError> {
+        let unavailable = |why: &str| {
+            let why = format!("the network of a session cannot be started: {why}");
+            SandboxError::unavailable(BACKEND, why, "each command has a network of its own instead")
+        };
+        let failed = |error: io::Error| unavailable(&error.to_string());
         let (ours, theirs) = UnixStream::pair().map_err(failed)?;
         ours.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
-        let is_root = rustix::process::geteuid().is_root();
-        let mut command = Command::new(program);
-        command.args(["--unshare-net", "--die-with-parent", "--new-session", "--dev-bind", "/", "/"]);
-        // Root owns all network namespaces. For other users bubblewrap drops what the user namespace gives.
-        command.args(if is_root { &["--cap-drop", "ALL"][..] } else { &["--unshare-user"] });
-        command.arg("--").arg(launcher.path()).arg(crate::launcher::step::HOLDER);
-        // Until it is set up, its second process ends only with the group.
-        command.process_group(0);
         command.env_clear().current_dir("/").stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut holder = command.spawn().map_err(failed)?;
         // Its end of the pair must be open in the holder only: else it would not notice our end.
-        drop(command);
+        command.stdin(Stdio::null());
+        let is_root = rustix::process::geteuid().is_root();
         let namespace = receive(&ours).and_then(|(pid, handles)| namespaces(pid, &handles, is_root));
         match namespace {
             Ok(namespace) => Ok(Self { holder, socket: Mutex::new(ours), namespace }),
@@ -89,12 +91,9 @@ impl SessionNetwork {
                 kill_group(&holder);
                 holder.kill().and_then(|()| holder.wait()).map_err(failed)?;
                 let mut why = String::new();
-                // The message of bubblewrap, if there is one.
+                // Its own message, if there is one.
                 holder.stderr.take().map(|mut stderr| stderr.read_to_string(&mut why).ok());
-                Err(unavailable(format!(
-                    "the network of a session cannot be started: {}",
-                    why.lines().next().unwrap_or(&error.to_string())
-                )))
+                Err(unavailable(why.lines().next().unwrap_or(&error.to_string())))
             }
         }
     }
@@ -133,7 +132,28 @@ impl Drop for SessionNetwork {
     }
 }
 
-/// Ends bubblewrap and what it has started. It may have ended already.
+/// The launcher, which enters the namespaces itself.
+#[cfg(target_os = "linux")]
+fn own_holder(launcher: &Launcher) -> Command {
+    let mut command = Command::new(launcher.path());
+    command.args([crate::launcher::step::HOLDER, crate::launcher::holder::ENTER]);
+    command
+}
+
+#[cfg(target_os = "linux")]
+fn bubblewrap_holder(program: &std::path::Path, launcher: &Launcher) -> Command {
+    let mut command = Command::new(program);
+    command.args(["--unshare-net", "--die-with-parent", "--new-session", "--dev-bind", "/", "/"]);
+    // Root owns all network namespaces. For other users bubblewrap drops what the user namespace gives.
+    let is_root = rustix::process::geteuid().is_root();
+    command.args(if is_root { &["--cap-drop", "ALL"][..] } else { &["--unshare-user"] });
+    command.arg("--").arg(launcher.path()).arg(crate::launcher::step::HOLDER);
+    // Until it is set up, its second process ends only with the group.
+    command.process_group(0);
+    command
+}
+
+/// Ends the holder and what it has started. It may have ended already.
 #[cfg(target_os = "linux")]
 fn kill_group(holder: &Child) {
     rustix::process::kill_process_group(rustix::process::Pid::from_child(holder), rustix::process::Signal::KILL).ok();

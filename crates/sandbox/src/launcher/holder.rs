@@ -8,14 +8,21 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+use super::namespaces;
 use super::step::StepFailure;
 use crate::session_network::send;
 
 /// For each address: the host waits longer than for both.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// Told to enter a network namespace; else it was started in one.
+pub(crate) const ENTER: &str = "enter";
+
 /// Serves the socket on its standard input until the host closes it.
-pub(super) fn run(_: &[OsString]) -> Result<i32, StepFailure> {
+pub(super) fn run(arguments: &[OsString]) -> Result<i32, StepFailure> {
+    if arguments.first().is_some_and(|first| first == ENTER) {
+        namespaces::enter_network()?;
+    }
     let failed = |error: io::Error| StepFailure::from(format!("the network of a session has ended: {error}"));
     let mut socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned().map_err(failed)?);
     let namespaces = ["user", "net"].map(|name| File::open(format!("/proc/self/ns/{name}")));

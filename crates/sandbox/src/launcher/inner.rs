@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use haft_contract::CommandLimits;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
-use rustix::process::WaitOptions;
+use rustix::process::{DumpableBehavior, WaitOptions};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ use super::terminal;
 use crate::environment;
 use crate::landlock::{self, LandlockRules};
 use crate::limits::{self, CgroupLimits};
-use crate::seccomp::{self, Sockets};
+use crate::seccomp::{self, Sockets, Tracing};
 
 /// Settings of the step that runs inside: the restrictions to apply before the command runs.
 #[derive(Debug, Serialize, Deserialize)]
@@ -28,6 +28,7 @@ pub(crate) struct InnerStep {
     /// Limits that a control group enforces already.
     pub(crate) cgroup_limits: CgroupLimits,
     pub(crate) sockets: Sockets,
+    pub(crate) tracing: Tracing,
     pub(crate) relay: Option<Relay>,
     pub(crate) landlock: Option<LandlockRules>,
     /// Files of the control groups to join, where no outer step does it.
@@ -65,7 +66,7 @@ pub(super) fn run(arguments: &[OsString]) -> Result<i32, StepFailure> {
     if let Some(rules) = &inner.landlock {
         landlock::restrict(rules)?;
     }
-    seccomp::install(inner.sockets)?;
+    seccomp::install(inner.sockets, inner.tracing)?;
     mover::start(FolderCalls { renames: inner.moves_folders, removals })?;
     // It starts while the rest is set up.
     relay.map_or(Ok(()), StartedRelay::wait)?;
@@ -73,6 +74,9 @@ pub(super) fn run(arguments: &[OsString]) -> Result<i32, StepFailure> {
     if !inner.is_init {
         return Err(exec_failure(name, &program.exec()));
     }
+    // A command may trace its own processes. It does not count as one of them.
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
+        .map_err(|error| format!("the launcher cannot shield itself: {error}"))?;
     let started = program.spawn().map_err(|error| exec_failure(name, &error))?;
     reap(started.id())
 }
@@ -86,8 +90,8 @@ fn parent_is_gone() -> bool {
     seen.is_ok() && watched[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
 }
 
-/// What bubblewrap does elsewhere. With no_new_privs set, root does not regain them by executing a program.
-fn drop_capabilities() -> rustix::io::Result<()> {
+/// What bubblewrap does where it is used. With no_new_privs set, root does not regain them by executing a program.
+pub(super) fn drop_capabilities() -> rustix::io::Result<()> {
     let all = (0..u64::BITS).map(|bit| CapabilitySet::from_bits_retain(1 << bit));
     for capability in all.take_while(|capability| rustix::thread::capability_is_in_bounding_set(*capability).is_ok()) {
         match rustix::thread::remove_capability_from_bounding_set(capability) {

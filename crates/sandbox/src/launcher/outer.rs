@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use rustix::thread::LinkNameSpaceType;
 use serde::{Deserialize, Serialize};
 
+use super::namespaces;
 use super::step::{self, StepFailure, drop_descriptors, exec_failure, join_cgroups, settings};
 use crate::overlay::{self, OverlayLayer};
 use crate::session_network::{NamespaceFile, NetworkNamespace};
@@ -25,13 +26,17 @@ pub(crate) struct OuterStep {
     pub(crate) network: Option<NetworkNamespace>,
 }
 
-/// Joins the control groups and the network, mounts the overlays and executes bubblewrap.
+/// Joins the control groups and the network, mounts the overlays and makes the sandbox, or executes bubblewrap.
 pub(super) fn run(arguments: &[OsString]) -> Result<i32, StepFailure> {
     let (settings, rest): (OuterStep, _) = settings(arguments)?;
     let (program, arguments) = step::command("outer", rest)?;
     join_cgroups(&settings.cgroup_files)?;
     settings.network.as_ref().map_or(Ok(()), join_network)?;
     overlay::mount(&settings.layers)?;
+    // This program: there is no need to execute it again.
+    if let Some((_, options)) = arguments.split_first().filter(|(first, _)| *first == step::NAMESPACES) {
+        return namespaces::run(options);
+    }
     drop_descriptors();
     let error = step::program(program, arguments, env::vars_os().collect()).exec();
     // The program is bubblewrap and not the command, so this is a failure of the sandbox.

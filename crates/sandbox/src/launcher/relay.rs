@@ -19,7 +19,7 @@ use rustix::process::DumpableBehavior;
 use serde::{Deserialize, Serialize};
 
 use super::step::{RELAY, StepFailure, settings};
-use crate::seccomp::{self, Sockets};
+use crate::seccomp::{self, Sockets, Tracing};
 
 /// Connections at one time; more wait in the queue of the listener.
 const CONNECTIONS: usize = 128;
@@ -91,7 +91,7 @@ pub(super) fn run(arguments: &[OsString]) -> Result<i32, StepFailure> {
 fn restrict() -> Result<(), StepFailure> {
     let failed = |error: io::Error| StepFailure::from(format!("the relay cannot restrict itself: {error}"));
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(|error| failed(error.into()))?;
-    seccomp::install(Sockets::Relay)?;
+    seccomp::install(Sockets::Relay, Tracing::Nobody)?;
     io::stdout().write_all(&READY).and_then(|()| io::stdout().flush()).map_err(failed)?;
     let nothing = OpenOptions::new().read(true).write(true).open("/dev/null").map_err(failed)?;
     rustix::stdio::dup2_stdout(&nothing).and_then(|()| rustix::stdio::dup2_stderr(&nothing)).map_err(|error| failed(error.into()))

@@ -10,11 +10,14 @@ use std::process;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{FAILED, NOT_EXECUTABLE, NOT_FOUND, PREFIX, guard, holder, inner, outer, relay, supervisor, terminal};
+use super::{FAILED, NOT_EXECUTABLE, NOT_FOUND, PREFIX, guard, holder, inner, namespaces, outer, relay, supervisor, terminal};
 use crate::error::SandboxError;
 use crate::probe;
 
 pub(crate) const OUTER: &str = "__haft_sandbox_outer";
+/// Enters the namespaces, where bubblewrap does not.
+pub(crate) const NAMESPACES: &str = "__haft_sandbox_namespaces";
+pub(super) const VIEW: &str = "__haft_sandbox_view";
 pub(crate) const HOLDER: &str = "__haft_sandbox_holder";
 pub(super) const TERMINAL: &str = "__haft_sandbox_terminal";
 pub(super) const WAITER: &str = "__haft_sandbox_waiter";
@@ -51,6 +54,8 @@ pub(super) fn run_if_asked() {
     let rest: Vec<OsString> = arguments.collect();
     let run: fn(&[OsString]) -> Result<i32, StepFailure> = match name.to_str() {
         Some(OUTER) => outer::run,
+        Some(NAMESPACES) => namespaces::run,
+        Some(VIEW) => namespaces::run_view,
         Some(HOLDER) => holder::run,
         Some(TERMINAL) => terminal::run,
         Some(WAITER) => |_| terminal::wait(),

@@ -11,6 +11,7 @@ use rustix::mount::{MountFlags, MountPropagationFlags};
 use rustix::thread::UnshareFlags;
 
 use super::OverlayLayer;
+use crate::launcher::namespaces::{enter_user_namespace, unshare};
 
 /// Mounts the overlays in a mount namespace that ends with this process.
 pub(crate) fn mount(layers: &[OverlayLayer]) -> Result<(), String> {
@@ -40,12 +41,7 @@ fn enter_namespace() -> rustix::io::Result<bool> {
     if unshare(UnshareFlags::NEWNS).is_ok() {
         return Ok(!is_root || !owns_host());
     }
-    let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-    unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWNS)?;
-    let write = |file: &str, text: String| fs::write(file, text).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO));
-    write("/proc/self/setgroups", "deny".into())?;
-    write("/proc/self/uid_map", format!("{user} {user} 1"))?;
-    write("/proc/self/gid_map", format!("{group} {group} 1"))?;
+    enter_user_namespace(UnshareFlags::NEWNS)?;
     Ok(true)
 }
 
@@ -53,11 +49,6 @@ fn enter_namespace() -> rustix::io::Result<bool> {
 fn owns_host() -> bool {
     let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     map.split_whitespace().eq(["0", "0", "4294967295"])
-}
-
-#[expect(deprecated, reason = "the one without unsafe: a launcher step has one thread, and the descriptor table stays shared")]
-fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
-    rustix::thread::unshare(flags)
 }
 
 /// Handles of a layer's folders: a path may contain separators of mount options.

@@ -12,7 +12,7 @@ use super::{Finding, ProbeOutcome};
 use crate::command::ProcessSpec;
 use crate::error::SandboxError;
 use crate::launcher::Launcher;
-use crate::policy::SandboxPolicy;
+use crate::policy::{SandboxPolicy, SocketAccess};
 
 /// Paths, sockets and processes that the attempts target.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -91,13 +91,14 @@ impl ProbeSetup {
     }
 
     pub(super) fn policy(&self) -> SandboxPolicy {
-        let ProbeTarget { workspace, outside, secret, .. } = &self.target;
+        let ProbeTarget { workspace, outside, secret, socket, .. } = &self.target;
         SandboxPolicy {
             writable: vec![workspace.clone()],
             read_only: vec![outside.clone(), self.launcher.path().to_owned()],
             protected: vec![workspace.join(EXISTING)],
-            masked: vec![secret.clone()],
+            masked: vec![secret.clone(), socket.clone()],
             limits: LIMITS,
+            sockets: SocketAccess::Programs,
             ..SandboxPolicy::default()
         }
     }

@@ -9,17 +9,17 @@ use super::elf;
 
 const NEW_USER: u64 = 0x1000_0000;
 const X32: i64 = 0x4000_0000;
-const UNIX: u64 = 1;
 const INET: u64 = 2;
 const STREAM: u64 = 1;
 const DATAGRAM: u64 = 2;
 const RAW: u64 = 3;
+const PACKETS: u64 = 5;
 
 type SystemCall = (&'static str, i64, [u64; 3]);
 
 /// With arguments for which the kernel mostly returns another error than a missing permission.
 const CALLS: &[SystemCall] = &[
-    ("ptrace", libc::SYS_ptrace, [0, 0, 0]),
+    ("kcmp", libc::SYS_kcmp, [1, 1, 0]),
     ("process_vm_readv", libc::SYS_process_vm_readv, [1, 0, 0]),
     ("process_vm_writev", libc::SYS_process_vm_writev, [1, 0, 0]),
     ("pidfd_getfd", libc::SYS_pidfd_getfd, [99, 0, 0]),
@@ -47,14 +47,14 @@ const CALLS: &[SystemCall] = &[
     ("init_module", libc::SYS_init_module, [0, 0, 0]),
     ("open_by_handle_at", libc::SYS_open_by_handle_at, [99, 0, 0]),
     ("type_into_terminal", libc::SYS_ioctl, [0, libc::TIOCSTI, 0]),
-    ("socket_unix", libc::SYS_socket, [UNIX, STREAM, 0]),
-    ("socket_netlink", libc::SYS_socket, [16, RAW, 0]),
+    ("socket_packets", libc::SYS_socket, [INET, PACKETS, 0]),
+    ("socket_kernel_events", libc::SYS_socket, [16, RAW, 15]),
     ("socket_packet", libc::SYS_socket, [17, RAW, 0]),
     ("socket_algorithm", libc::SYS_socket, [38, 5, 0]),
     ("socket_vsock", libc::SYS_socket, [40, STREAM, 0]),
     ("socket_raw", libc::SYS_socket, [INET, RAW, 1]),
     ("socket_ping", libc::SYS_socket, [INET, DATAGRAM, 1]),
-    ("socket_udp", libc::SYS_socket, [INET, DATAGRAM, 0]),
+    ("socket_udp_lite", libc::SYS_socket, [INET, DATAGRAM, 136]),
     ("socket_sctp", libc::SYS_socket, [INET, STREAM, 132]),
     ("x32_getpid", X32 + libc::SYS_getpid, [0, 0, 0]),
 ];

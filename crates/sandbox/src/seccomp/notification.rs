@@ -1,6 +1,6 @@
 //! System calls that another thread answers: the kernel stops the caller and asks the listener.
 //!
-//! This is the one file with `unsafe`: no crate without a C library has these calls.
+//! It has `unsafe`, because no crate without a C library has these calls.
 #![expect(unsafe_code, reason = "a listener and its two requests exist as bare system calls only")]
 
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};

@@ -7,7 +7,7 @@ use std::process::Command as Process;
 use std::sync::Arc;
 
 use haft_contract::CommandLimits;
-use haft_sandbox::{Container, ContainerImage, ContainerOptions, ProcessSpec, Sandbox, SandboxPolicy};
+use haft_sandbox::{Bubblewrap, Container, ContainerImage, ContainerOptions, ProcessSpec, Sandbox, SandboxPolicy};
 
 use crate::support::{RunOutput, TestWorkspace, bubblewrap, launcher, run};
 
@@ -21,6 +21,12 @@ pub(crate) struct Backend {
 impl Backend {
     pub(crate) fn bubblewrap() -> Self {
         Self { sandbox: Arc::new(bubblewrap()), shell: "/bin/bash", _root: None }
+    }
+
+    /// The same by the program `bwrap`.
+    pub(crate) fn bubblewrap_program() -> Self {
+        let sandbox = Bubblewrap::with_program("/usr/bin/bwrap", launcher()).expect("bubblewrap is installed");
+        Self { sandbox: Arc::new(sandbox), shell: "/bin/bash", _root: None }
     }
 
     /// Podman, on a root folder with busybox and the libraries of the launcher. No image is pulled.

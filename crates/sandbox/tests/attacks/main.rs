@@ -60,6 +60,11 @@ fn bubblewrap() {
 }
 
 #[test]
+fn bubblewrap_program() {
+    attack(&Backend::bubblewrap_program());
+}
+
+#[test]
 fn container() {
     if is_root() {
         attack(&Backend::container());

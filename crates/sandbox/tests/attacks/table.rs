@@ -70,10 +70,11 @@ pub(crate) fn named_tests() -> impl Iterator<Item = &'static str> {
 
 #[rustfmt::skip] // one attack a line
 pub(crate) const TABLE: &[Row] = &[
-    probes("C01", "calls that trace, mount, enter or reprogram", "ptrace process_vm_readv process_vm_writev pidfd_getfd io_uring_setup io_uring_enter keyctl add_key request_key bpf userfaultfd perf_event_open mount umount2 open_tree move_mount fsopen mount_setattr pivot_root chroot setns kexec_load init_module open_by_handle_at"),
-    probes("C02", "a socket that has a name", "unix_socket socket_unix seen_from_outside"),
+    probes("C01", "calls that trace, mount, enter or reprogram", "kcmp process_vm_readv process_vm_writev pidfd_getfd io_uring_setup io_uring_enter keyctl add_key request_key bpf userfaultfd perf_event_open mount umount2 open_tree move_mount fsopen mount_setattr pivot_root chroot setns kexec_load init_module open_by_handle_at"),
+    script("C01", "the first process is traced", "command -v python3 >/dev/null || { echo blocked; exit; }; python3 -c 'import ctypes; print(\"attached\" if ctypes.CDLL(None).ptrace(16, 1, 0, 0) == 0 else \"blocked\")'"),
+    probes("C02", "a socket that has a name", "unix_socket seen_from_outside"),
     script("C02", "the sockets of services", "ls /run/docker.sock /run/dbus /var/run/docker.sock /tmp/.X11-unix /run/user /run/systemd 2>/dev/null; echo blocked"),
-    probes("C03", "sockets of all kinds", "connect_out socket_netlink socket_packet socket_algorithm socket_vsock socket_raw socket_ping socket_udp socket_sctp"),
+    probes("C03", "sockets of all kinds", "connect_out socket_packets socket_kernel_events socket_packet socket_algorithm socket_vsock socket_raw socket_ping socket_udp_lite socket_sctp"),
     script("C03", "a connection by the shell", "(exec 3<>/dev/tcp/127.0.0.1/22) 2>/dev/null && echo connected; echo blocked"),
     script("C03", "a name that is looked up", "(timeout 5 getent hosts example.org || timeout 5 nslookup example.org | grep -i '^name') 2>/dev/null; echo blocked"),
     script("C03", "interfaces of the network", "sed 1,2d /proc/net/dev | cut -d: -f1 | tr -d ' ' | grep -vxE 'lo|(sit|ip6tnl|tunl|gre|erspan|ip_vti|ip6_vti|ip6gre|gretap|bond|ifb|dummy|teql).*'; echo blocked"),
