@@ -24,7 +24,7 @@ use ring::digest::{SHA256, digest};
 
 use self::objects::ObjectStore;
 pub(crate) use self::prune::last_use;
-use self::snapshot::Snapshot;
+use self::snapshot::{Snapshot, Unstored};
 use self::walk::Walk;
 use crate::CommandRetention;
 
@@ -124,9 +124,10 @@ impl CheckpointStore {
         // The data folder that the stores lie in: no command sees it.
         let hidden = self.folder.parent().filter(|data| *data != root).unwrap_or(&self.folder);
         let walk = Walk { root, hidden, known: &known, before, limits: self.limits, objects: &objects };
-        let (snapshot, is_changed) = walk.run()?;
-        if is_changed || !is_stored {
+        let mut snapshot = walk.run()?;
+        if !is_stored || snapshot.unstored.is_much() {
             index::write(&index, &snapshot)?;
+            snapshot.unstored = Unstored::default();
         }
         let snapshot = Arc::new(snapshot);
         self.known().insert(root.to_owned(), Arc::clone(&snapshot));

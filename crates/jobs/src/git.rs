@@ -7,8 +7,10 @@ mod apply;
 mod config;
 mod content;
 mod evaluate;
+mod hidden_entries;
 mod index;
 mod layer;
+mod log;
 mod new;
 mod place;
 mod pointer;
@@ -16,6 +18,7 @@ mod refname;
 mod report;
 mod rules;
 mod settle;
+mod submodules;
 mod tree;
 mod upper;
 mod worktree;
@@ -25,6 +28,7 @@ pub(crate) use self::layer::{GitOverlays, RemovedRepository};
 pub(crate) use self::new::{NewRepository, sanitize_new};
 pub(crate) use self::place::place_repository;
 pub(crate) use self::pointer::find_git_folders;
+pub(crate) use self::submodules::is_harmless_list;
 pub(crate) use self::tree::Tree;
 
 #[cfg(test)]

@@ -12,6 +12,8 @@ use haft_contract::{ErrorKind, GitReport, RefusedChange, ToolError};
 use haft_host::{LocalFiles, SandboxPaths};
 use haft_sandbox::{OverlayLayer, RemovalServer, RunActivity};
 use ring::rand::{SecureRandom, SystemRandom};
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
 
 use crate::changes::{StagedRepository, remove_folder};
 use crate::git::{GitOverlays, NewRepository, RemovedRepository, find_git_folders, sanitize_new};
@@ -33,7 +35,9 @@ pub(crate) struct RunProtection {
     guarded: Option<GuardedPaths>,
     /// What was refused while it ran.
     refused: Mutex<Vec<RefusedChange>>,
-    folder: RunFolder,
+    folder: Mutex<Option<RunFolder>>,
+    /// The removal of its folder, if it was begun.
+    removal: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// How the repositories of a run are protected.
@@ -92,16 +96,17 @@ impl RunProtection {
         paths.protected.extend(guarded.iter().flat_map(|guarded| guarded.existing().cloned()));
         let layers = prepare_layers(&folder.0, &overlaid)?;
         let pairs = layers.iter().map(|layer| (layer.lower.clone(), layer.upper.clone())).collect();
-        let git = GitOverlays::over(pairs, &folder.0).map_err(|error| no_folder(&folder.0, error))?;
+        let git = GitOverlays::over(pairs, &folder.0, &paths.masked).map_err(|error| no_folder(&folder.0, error))?;
         // Some are secrets as well: those are not there for the command, which is a mount too.
         let hidden = paths.masked.iter().filter(|path| existing.protected.contains(path));
         let mounted: Vec<PathBuf> = paths.protected.iter().chain(hidden).cloned().collect();
         let guard = Guard::new(&existing.protected, &git).with_mounts(&mounted).with_read_only(&read_only);
+        let guard = guard.with_repositories(existing.git.iter().chain(&existing.bare));
         let guard = guard.with_folders(Arc::clone(folders)).with_run_by_git(existing.run_by_git);
         let (git, removed) = (Arc::new(Mutex::new(Some(git))), Arc::default());
         let removals = if is_staged { None } else { serve_removals(&git, &removed, &writable, &quarantine, &origin, &options.folder) };
-        let (files, refused) = (Arc::clone(files), Mutex::default());
-        Ok((Self { git, removed, removals, guard, quarantine, origin, files, guarded, refused, folder }, layers))
+        let (files, refused, folder, removal) = (Arc::clone(files), Mutex::default(), Mutex::new(Some(folder)), Mutex::default());
+        Ok((Self { git, removed, removals, guard, quarantine, origin, files, guarded, refused, folder, removal }, layers))
     }
 
     /// The socket at which removals of repositories are asked for; `None` if there are none that can be removed.
@@ -129,6 +134,7 @@ impl RunProtection {
     pub(crate) fn settle(&self, writable: &[PathBuf]) -> (GitReport, Vec<RefusedChange>, bool) {
         let git = self.git.lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut report = git.map(|git| git.settle(writable, &self.quarantine, &self.origin)).unwrap_or_default();
+        self.begin_removal();
         report.refused.extend(self.removed.lock().unwrap_or_else(PoisonError::into_inner).iter().map(removal));
         // Whatever came last may be the command's.
         self.guard.accept_changes(|| None);
@@ -136,6 +142,18 @@ impl RunProtection {
         let mut refused = std::mem::take(&mut *self.refused.lock().unwrap_or_else(PoisonError::into_inner));
         refused.extend(found);
         (report, refused, is_complete)
+    }
+
+    /// Removes its folder meanwhile: that takes as long as the rest, which needs nothing of it.
+    fn begin_removal(&self) {
+        let folder = self.folder.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let begun = folder.zip(Handle::try_current().ok()).map(|(folder, runtime)| runtime.spawn_blocking(move || drop(folder)));
+        *self.removal.lock().unwrap_or_else(PoisonError::into_inner) = begun;
+    }
+
+    /// The removal of its folder, to be waited for.
+    pub(crate) fn take_removal(&self) -> Option<JoinHandle<()>> {
+        self.removal.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Takes everything out of staged repositories that Git runs or trusts, for a run that has ended. Blocks.
@@ -147,6 +165,7 @@ impl RunProtection {
                 overlaid: &[],
                 since: SystemTime::UNIX_EPOCH,
                 old_config: None,
+                kept: &[],
                 staged: Some((staged, path)),
                 quarantine,
                 origin,
@@ -176,7 +195,7 @@ impl Drop for RunProtection {
     fn drop(&mut self) {
         // The open handles of the layers go before their folder.
         self.git.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let _ = &self.folder;
+        self.folder.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 }
 

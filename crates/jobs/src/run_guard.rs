@@ -9,6 +9,7 @@ use haft_contract::{ChangeSet, EgressRefusal, NetworkDecision, RunEffects, ports
 use haft_host::{EgressProxy, LocalFiles};
 use haft_sandbox::SandboxGuard;
 use haft_text::display;
+use tokio::task::JoinHandle;
 
 use crate::changes::StagedRun;
 use crate::protection::RunProtection;
@@ -86,6 +87,11 @@ impl RunGuard {
             self.settle(protection, &mut effects);
         }
         effects
+    }
+
+    /// What is still removed of the run, to be waited for.
+    pub(crate) fn take_removal(&self) -> Option<JoinHandle<()>> {
+        self.protection.as_ref().and_then(RunProtection::take_removal)
     }
 
     fn read_staged(&self, staged: StagedRun) -> Result<Arc<ChangeSet>, String> {

@@ -11,7 +11,7 @@ use haft_contract::{CommandLimits, Effect, ErrorKind, ExecHost, SandboxBackend, 
 use haft_host::{LocalFiles, SandboxPaths, ScanCache};
 use haft_sandbox::{
     Bind, ConfinedCommand, NetworkAccess, NetworkNamespace, Overlay, OverlayLayer, ProcessSpec, Sandbox, SandboxError, SandboxGuard,
-    SandboxPolicy, Selection, SelectionRequest, check_gaps, usual_secrets,
+    SandboxPolicy, Selection, SelectionRequest, SocketAccess, check_gaps, usual_secrets,
 };
 use haft_text::display;
 
@@ -258,7 +258,8 @@ impl Sandboxer {
             view: view.view,
             removals,
             shared_network,
-            unix_sockets: false,
+            // Those in the roots are found with the secrets.
+            sockets: SocketAccess::Programs,
         };
         Ok((policy, view.variables))
     }

@@ -117,10 +117,15 @@ impl Supervisor {
 
 /// What the run has changed. Everything of it is cleaned up before its end is published; this may wait for processes that die.
 async fn run_effects(shared: &JobShared, guard: Arc<RunGuard>, has_run: bool) -> Option<RunEffects> {
-    let effects = tokio::task::spawn_blocking(move || guard.run_effects(has_run)).await.ok();
+    let settled = tokio::task::spawn_blocking(move || (guard.run_effects(has_run), guard.take_removal())).await.ok();
+    let (effects, removal) = settled.map_or((None, None), |(effects, removal)| (Some(effects), removal));
     // The guard has cleaned up, so what is there now is what the command left.
     let moved = effects.as_ref().and_then(|effects| effects.git.as_ref()).map(|git| git.moved.clone()).unwrap_or_default();
     let direct = if has_run { shared.recorder.record_with(moved).await } else { None };
+    if let Some(removal) = removal {
+        // What cannot be removed stays, as when the guard is dropped.
+        drop(removal.await);
+    }
     effects.map(|effects| RunEffects { direct, ..effects })
 }
 

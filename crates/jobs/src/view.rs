@@ -6,6 +6,7 @@
 //!                           /caches/<name>   its additions to a package cache of the user
 //!                           /tmp/<session>   /tmp and /var/tmp of a session
 //!                           /gitconfig       name and address of the user
+//!                           /gitignore       what the commands do not see
 //! ```
 
 mod cache_use;
@@ -31,6 +32,7 @@ use self::toolchains::Toolchains;
 /// Where the home is if its own path is part of a root.
 const HOME: &str = "/run/haft/home";
 const GIT_CONFIG: &str = "/run/haft/gitconfig";
+const GIT_EXCLUDES: &str = "/run/haft/gitignore";
 /// Temporary folders of a session that was not used for this long are removed.
 const KEPT: Duration = Duration::from_hours(14 * 24);
 /// Longer names, and those with other characters, are replaced by their hash.
@@ -81,6 +83,10 @@ impl Views {
         if let Some(source) = &user.git_config {
             read_only.push(Bind { source: source.clone(), at: GIT_CONFIG.into() });
             variables.push(("GIT_CONFIG_SYSTEM".into(), GIT_CONFIG.into()));
+            let worktrees = paths.repositories.iter().filter_map(|git| git.parent());
+            let source = self.folder.join("gitignore");
+            git_identity::replace(&source, &git_identity::excludes(&paths.masked, &worktrees))?;
+            read_only.push(Bind { source, at: GIT_EXCLUDES.into() });
         }
         let mut layers = Vec::new();
         for (name, lower) in &user.toolchains.caches {
@@ -110,8 +116,8 @@ impl Views {
             let home = host.clone().filter(|home| !is_shown(home)).unwrap_or_else(|| HOME.into());
             let toolchains = Toolchains::find(host.as_deref(), &home, &self.folder, paths);
             let file = self.folder.join("gitconfig");
-            let git_config = make_private(&self.folder).and_then(|()| git_identity::write(&file)).ok().filter(|written| *written);
-            UserView { home, toolchains, git_config: git_config.map(|_| file) }
+            let git_config = make_private(&self.folder).and_then(|()| git_identity::write(&file, GIT_EXCLUDES)).ok();
+            UserView { home, toolchains, git_config: git_config.map(|()| file) }
         })
     }
 

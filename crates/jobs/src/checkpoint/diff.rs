@@ -19,6 +19,8 @@ use super::snapshot::{Entry, Snapshot};
 
 /// More changes of one command are listed, but not kept for undo.
 const MAX_IMAGES: usize = 20_000;
+/// Paths with more folders are looked at before undo is promised for them.
+const USUAL_DEPTH: usize = 100;
 /// How many paths a note names.
 const NAMED: usize = 5;
 /// The permissions that the owner of a directory needs to work in it.
@@ -58,15 +60,28 @@ impl ChangedPath<'_> {
 pub(super) fn compare(root: &Path, before: &Snapshot, after: &Snapshot, store: &Path, files: &LocalFiles) -> RootChanges {
     let mut paths = changed_paths(root, before, after);
     paths.sort_by(|one, other| one.path.cmp(other.path));
-    let mut images = ImageWriter { root, store, after, unkept: Vec::new(), is_content_lost: false };
-    let mut kept = images.all(&paths);
+    let (odd, plain): (Vec<_>, Vec<_>) = paths.into_iter().partition(|changed| is_odd(root, changed.path, files));
+    let odd_names: Vec<&[u8]> = odd.iter().map(|changed| changed.path).collect();
+    let around_odd = odd_names.iter().map(|path| parent(path)).collect();
+    let mut images = ImageWriter { root, store, after, around_odd, unkept: Vec::new(), is_content_lost: false };
+    let mut kept = images.all(&plain);
     // What is beyond the limit may have changed.
     kept.extend(before.is_cut.then(|| PreImage::unknown(root.to_owned())));
     let mut uncovered = coverage_notes(before, after);
     uncovered.extend(named("the old content was not kept", &images.unkept));
+    uncovered.extend(named("no tool can name it", &odd_names));
     let is_content_lost = images.is_content_lost;
-    let changes = paths.iter().map(|changed| describe(root, changed, files)).collect();
+    let mut changes: Vec<FileChange> = plain.iter().chain(&odd).map(|changed| describe(root, changed, files)).collect();
+    changes.sort_by(|one, other| one.path.as_os_str().cmp(other.path.as_os_str()));
     RootChanges { changes, images: kept, uncovered, is_content_lost }
+}
+
+/// Whether a path is one that undo cannot name, as one with control characters or very many folders: it must not keep the others from
+/// being restored.
+fn is_odd(root: &Path, path: &[u8], files: &LocalFiles) -> bool {
+    let has_control = String::from_utf8_lossy(path).chars().any(char::is_control);
+    let is_deep = path.split(|byte| *byte == b'/').nth(USUAL_DEPTH + 1).is_some();
+    (has_control || is_deep) && files.locate_entry(&root.join(OsStr::from_bytes(path))).is_err()
 }
 
 fn changed_paths<'a>(root: &Path, before: &'a Snapshot, after: &'a Snapshot) -> Vec<ChangedPath<'a>> {
@@ -150,6 +165,8 @@ struct ImageWriter<'a> {
     root: &'a Path,
     store: &'a Path,
     after: &'a Snapshot,
+    /// Folders in which something stays that undo cannot name.
+    around_odd: HashSet<&'a [u8]>,
     /// Paths that undo does not cover.
     unkept: Vec<&'a [u8]>,
     is_content_lost: bool,
@@ -177,7 +194,8 @@ impl<'a> ImageWriter<'a> {
         let parents: HashSet<&[u8]> = created().map(|changed| parent(changed.path)).collect();
         let is_directory = |changed: &ChangedPath<'_>| changed.after.is_some_and(|after| after.kind == EntryKind::Directory);
         let mut directories: HashSet<&[u8]> = created().filter(|changed| is_directory(changed)).map(|changed| changed.path).collect();
-        let leftovers: HashSet<&[u8]> = self.after.excluded.iter().map(|path| parent(path)).collect();
+        let mut leftovers: HashSet<&[u8]> = self.after.excluded.iter().map(|path| parent(path)).collect();
+        leftovers.extend(&self.around_odd);
         for changed in written {
             match changed.before {
                 Some(_) => images.push(self.replaced(changed)),

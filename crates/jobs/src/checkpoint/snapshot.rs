@@ -1,8 +1,8 @@
 //! The state of a folder: its covered entries, and the names that are not covered.
 
-use std::collections::{HashMap, HashSet};
 use std::time::{Duration, SystemTime};
 
+use foldhash::{HashMap, HashSet};
 use haft_contract::{EntryKind, ports::PreImage};
 use haft_text::hex;
 use rustix::fs::{FileType, Stat};
@@ -123,4 +123,24 @@ pub(super) struct Snapshot {
     pub(super) unlisted: Vec<Box<[u8]>>,
     /// Whether there was more than the limit.
     pub(super) is_cut: bool,
+    /// How far the index on disk is behind.
+    pub(super) unstored: Unstored,
+}
+
+/// Changes that the index on disk does not have. The next process reads those files once more, so a few of them are cheaper than a new
+/// index.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Unstored {
+    pub(super) entries: usize,
+    pub(super) bytes: u64,
+}
+
+impl Unstored {
+    const MAX_ENTRIES: usize = 64;
+    const MAX_BYTES: u64 = 1 << 20;
+
+    /// Whether the index is worth writing.
+    pub(super) fn is_much(self) -> bool {
+        self.entries > Self::MAX_ENTRIES || self.bytes > Self::MAX_BYTES
+    }
 }

@@ -179,6 +179,30 @@ fn same_size_edit_within_one_tick_is_found() {
     }
 }
 
+/// A command cannot keep undo from restoring the rest by a name that no tool takes.
+#[tokio::test]
+async fn odd_names_stay_and_the_rest_is_taken_back() {
+    for (line, note) in [
+        ("touch $'a\\tb' && rm -rf src", "(no tool can name it)"),
+        ("mkdir -p $'d/x\\ny' && touch $'d/x\\ny/z' && rm -rf src", "(no tool can name it)"),
+        ("p=.; for i in $(seq 255); do p=$p/d; done; mkdir -p $p && touch $p/f && rm -rf src", "(no tool can name it)"),
+    ] {
+        let fixture = Fixture::new();
+        for (name, text) in [("src/main.rs", "fn main() {}\n"), ("src/deep/a.txt", "a")] {
+            fixture.write(name, text);
+        }
+        let before = fixture.tree();
+        let checkpoint = fixture.take();
+        fixture.run(line);
+        let found = checkpoint.changes();
+        assert!(found.changes.uncovered.iter().any(|uncovered| uncovered.contains(note)), "{line}: {:?}", found.changes.uncovered);
+        fixture.undo(found.images).await;
+        let mut after = fixture.tree();
+        after.retain(|path, _| path.starts_with(fixture.root().join("src")));
+        assert!(after.iter().all(|(path, content)| before.get(path) == Some(content)) && after.len() == before.len(), "{line}: {after:?}");
+    }
+}
+
 #[tokio::test]
 async fn ignored_files_are_neither_covered_nor_touched_by_undo() {
     let fixture = Fixture::new();

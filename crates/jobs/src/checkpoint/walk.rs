@@ -18,7 +18,7 @@ use rustix::io::Errno;
 use super::CheckpointLimits;
 use super::objects::ObjectStore;
 use super::rules::{CACHE_TAGS, Rules};
-use super::snapshot::{Entry, Snapshot};
+use super::snapshot::{Entry, Snapshot, Unstored};
 
 const THREADS: usize = 2;
 const LISTED_BYTES: usize = 32 << 10;
@@ -70,8 +70,8 @@ struct WalkState<'a> {
 }
 
 impl Walk<'_> {
-    /// The state now, and whether it differs from what is known.
-    pub(super) fn run(self) -> io::Result<(Snapshot, bool)> {
+    /// The state now.
+    pub(super) fn run(self) -> io::Result<Snapshot> {
         let handle = Arc::new(openat(CWD, self.root, FOLDER & !OFlags::NOFOLLOW, Mode::empty())?);
         let (rules, lead) = Rules::above(self.root);
         let state = WalkState {
@@ -86,21 +86,22 @@ impl Walk<'_> {
             started: SystemTime::now(),
         };
         let mut first = Worker::new(&state);
-        // The root itself is no entry, and there may be nothing to share.
+        // The root itself is no entry, and there may be nothing to share: then no thread is worth its start.
         first.look_into(&handle, &[], &rules);
+        let threads = if state.has_folders() { THREADS } else { 1 };
         let found = std::thread::scope(|scope| {
-            let others: Vec<_> = (1..THREADS).map(|_| scope.spawn(|| Worker::new(&state).work())).collect();
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(|| Worker::new(&state).work())).collect();
             let mut found = vec![first.work()];
             found.extend(others.into_iter().filter_map(|other| other.join().ok()));
             found
         });
-        if found.len() < THREADS {
+        if found.len() < threads {
             return Err(io::Error::other("a thread of the checkpoint failed"));
         }
-        Ok(self.merge(found, state.is_cut.into_inner()))
+        Ok(self.merge(found, state.is_cut.into_inner(), state.new_bytes.into_inner()))
     }
 
-    fn merge(&self, found: Vec<Found>, is_cut: bool) -> (Snapshot, bool) {
+    fn merge(&self, found: Vec<Found>, is_cut: bool, new_bytes: u64) -> Snapshot {
         let mut snapshot = Snapshot { is_cut, ..Snapshot::default() };
         let mut reused = 0;
         snapshot.entries.reserve(self.known.entries.len());
@@ -110,8 +111,10 @@ impl Walk<'_> {
             snapshot.excluded.extend(part.excluded);
             snapshot.unlisted.extend(part.unlisted);
         }
-        let is_changed = reused != snapshot.entries.len() || reused != self.known.entries.len();
-        (snapshot, is_changed)
+        let changed = (snapshot.entries.len() - reused).max(self.known.entries.len().saturating_sub(reused));
+        let behind = self.known.unstored;
+        snapshot.unstored = Unstored { entries: behind.entries + changed, bytes: behind.bytes.saturating_add(new_bytes) };
+        snapshot
     }
 }
 
@@ -302,6 +305,11 @@ impl WalkState<'_> {
         queue.open += 1;
         drop(queue);
         self.work.notify_one();
+    }
+
+    /// Whether there is more to look into.
+    fn has_folders(&self) -> bool {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner).open > 0
     }
 
     /// The next folder; `None` when all are done.

@@ -12,6 +12,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, linkat, openat, renameat, unlinkat};
 use rustix::io::Errno;
 
 use super::evaluate::Step;
+use super::log::{append_rest, is_log};
 use super::tree::Tree;
 
 /// How long a lock of another program is waited for.
@@ -117,6 +118,9 @@ impl<'a> Applier<'a> {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
                 done => done,
             };
+        }
+        if lock.is_some() && is_log(&step.path) && append_rest(self.upper, self.lower, &step.path)? {
+            return Ok(());
         }
         let mut lock = if let Some(lock) = lock {
             lock

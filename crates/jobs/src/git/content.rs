@@ -52,6 +52,18 @@ const PICK_OPTIONS: &[&str] = &[
     "default-msg-cleanup",
 ];
 
+/// The lines that Git writes, to the letter: what is read as another line by Git cannot be among them.
+const SPARSE_SETTINGS: &[&str] = &[
+    "[core]",
+    "\tsparseCheckout = true",
+    "\tsparseCheckout = false",
+    "\tsparseCheckoutCone = true",
+    "\tsparseCheckoutCone = false",
+    "[index]",
+    "\tsparse = true",
+    "\tsparse = false",
+];
+
 /// What a file holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Content {
@@ -87,6 +99,8 @@ pub(super) enum Content {
     SigningKey,
     /// Paths with conflicts.
     Conflicts,
+    /// As `config.worktree` after `git sparse-checkout`.
+    SparseSettings,
 }
 
 impl Content {
@@ -94,6 +108,7 @@ impl Content {
     pub(super) fn accepts(self, bytes: &[u8]) -> bool {
         match self {
             Self::Text => true,
+            Self::SparseSettings => lines(bytes).all(|line| SPARSE_SETTINGS.iter().any(|known| line == known.as_bytes())),
             Self::Ref => is_ref(bytes),
             Self::Ids => lines(bytes).all(is_object_id) || is_ref(bytes),
             Self::PackedRefs => lines(bytes).all(is_packed),

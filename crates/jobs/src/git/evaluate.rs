@@ -9,7 +9,7 @@ use super::report::Reporter;
 use super::rules::{Class, Owner, classify};
 use super::settle::Area;
 use super::upper::{Change, Now};
-use super::worktree::{Verdict, evaluate_worktree};
+use super::worktree::{Verdict, evaluate_worktree, is_moved};
 
 /// A larger file of state is refused; only an index and a log are of any size, and they are not read.
 const MAX_BYTES: u64 = 64 << 20;
@@ -136,6 +136,9 @@ impl Evaluate<'_, '_, '_> {
             (Class::Single(content), _) => self.single(change, content),
             (Class::Operation(content), _) => self.operation(inside, folder, change, content),
             (Class::Refused, Now::File) if self.is_template(inside, change) => {}
+            (Class::Link, Now::File) if inside == Path::new("gitdir") && is_moved(self.area, folder) => {
+                self.together(change, Content::Text, Turn::State);
+            }
             (Class::Config | Class::Link | Class::Refused, _) => self.refuse(change, TRUSTED),
         }
     }
@@ -183,7 +186,10 @@ impl Evaluate<'_, '_, '_> {
     }
 
     fn single(&mut self, change: &Change, content: Content) {
-        if self.is_accepted(change, content) {
+        let is_users = content == Content::SparseSettings && !self.is_accepted_below(change, content);
+        if is_users {
+            self.refuse(change, TRUSTED);
+        } else if self.is_accepted(change, content) {
             self.plan.single.push(step(change, Turn::State));
         } else {
             self.refuse(change, MALFORMED);
@@ -212,6 +218,14 @@ impl Evaluate<'_, '_, '_> {
     fn is_accepted(&self, change: &Change, content: Content) -> bool {
         let is_plain = change.now == Now::Deleted || content == Content::Text;
         is_plain || self.area.upper.read(&change.path, MAX_BYTES).is_ok_and(|bytes| content.accepts(&bytes))
+    }
+
+    /// Whether the file was as a command may leave it: what is more in it was the user's.
+    fn is_accepted_below(&self, change: &Change, content: Content) -> bool {
+        match self.area.lower.entry(&change.path) {
+            Ok(None) => true,
+            _ => self.area.lower.read(&change.path, MAX_BYTES).is_ok_and(|bytes| content.accepts(&bytes)),
+        }
     }
 
     /// What `git init` puts into a folder that lacks it, and nobody has changed.

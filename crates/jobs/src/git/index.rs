@@ -24,30 +24,50 @@ pub(super) fn same_entries(kept: &Path, lower: &Tree) -> bool {
     before == now || entries(&before).is_some_and(|before| entries(&now) == Some(before))
 }
 
+/// An entry of the index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct IndexEntry {
+    /// Where its flags are.
+    pub(super) flags_at: usize,
+    pub(super) name: Vec<u8>,
+    /// All of it but the times and sizes, as it is stored.
+    content: Vec<u8>,
+}
+
 /// Mode, id, flags and path of each entry; `None` for an index that cannot be compared.
 fn entries(bytes: &[u8]) -> Option<Vec<u8>> {
+    // In version 4 paths are shortened by what precedes them, and equal lists are shortened alike.
+    tracked(bytes).map(|entries| entries.into_iter().flat_map(|entry| entry.content).collect())
+}
+
+/// What an index tracks; `None` for one that cannot be read, or has its entries in another file.
+pub(super) fn tracked(bytes: &[u8]) -> Option<Vec<IndexEntry>> {
     let header = bytes.get(..12)?;
     let number = |at: usize| Some(u32::from_be_bytes(header.get(at..at + 4)?.try_into().ok()?));
-    // In version 4 paths are shortened by what precedes them, and equal lists are shortened alike.
     if &header[..4] != b"DIRC" || !(2..=4).contains(&number(4)?) {
         return None;
     }
     [20, 32].into_iter().find_map(|id| read_entries(bytes, number(4)?, number(8)?, id))
 }
 
-fn read_entries(bytes: &[u8], version: u32, count: u32, id: usize) -> Option<Vec<u8>> {
-    let (mut at, mut found) = (12, Vec::new());
+fn read_entries(bytes: &[u8], version: u32, count: u32, id: usize) -> Option<Vec<IndexEntry>> {
+    let (mut at, mut found): (usize, Vec<IndexEntry>) = (12, Vec::new());
     for _ in 0..count {
         let entry = bytes.get(at..)?;
         let flags_at = STAT + id;
         let flags = u16::from_be_bytes(entry.get(flags_at..flags_at + 2)?.try_into().ok()?);
         let is_extended = flags & EXTENDED != 0;
         let name_at = flags_at + if is_extended { 4 } else { 2 };
-        let name = entry.get(name_at..)?;
-        let prefix = if version == 4 { name.iter().position(|byte| byte & 0x80 == 0)? + 1 } else { 0 };
-        let length = prefix + name.get(prefix..)?.iter().position(|byte| *byte == 0)?;
-        found.extend_from_slice(&entry[MODE]);
-        found.extend_from_slice(&entry[STAT..=name_at + length]);
+        let stored = entry.get(name_at..)?;
+        let prefix = if version == 4 { stored.iter().position(|byte| byte & 0x80 == 0)? + 1 } else { 0 };
+        let length = prefix + stored.get(prefix..)?.iter().position(|byte| *byte == 0)?;
+        let mut name = match found.last() {
+            Some(before) if version == 4 => before.name.get(..before.name.len().checked_sub(removed(&stored[..prefix]))?)?.to_vec(),
+            _ => Vec::new(),
+        };
+        name.extend_from_slice(&stored[prefix..length]);
+        let content = [&entry[MODE], &entry[STAT..=name_at + length]].concat();
+        found.push(IndexEntry { flags_at: at + flags_at, name, content });
         let end = name_at + length;
         at += if version == 4 { end + 1 } else { (end + 8) & !7 };
     }
@@ -55,4 +75,12 @@ fn read_entries(bytes: &[u8], version: u32, count: u32, id: usize) -> Option<Vec
     let extensions = bytes.get(at..bytes.len().checked_sub(id)?)?;
     let is_whole = extensions.is_empty() || (extensions.len() >= 8 && &extensions[..4] != b"link" && extensions[0].is_ascii_alphabetic());
     is_whole.then_some(found)
+}
+
+/// How many bytes of the path before are left out: a number in groups of seven bits, each but the last one too low by one.
+fn removed(stored: &[u8]) -> usize {
+    stored.iter().enumerate().fold(0, |number: usize, (at, byte)| {
+        let more = if at == 0 { number } else { number.saturating_add(1).saturating_mul(128) };
+        more.saturating_add(usize::from(byte & 0x7f))
+    })
 }

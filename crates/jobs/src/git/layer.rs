@@ -3,12 +3,14 @@
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use haft_contract::GitReport;
 
+use super::hidden_entries::HiddenEntries;
 use super::report::Reporter;
 use super::settle::settle;
 use super::tree::Tree;
@@ -49,12 +51,14 @@ pub(super) struct GitLayer {
     pub(super) versions: [Version; 3],
     /// The index as it was.
     pub(super) index: Option<PathBuf>,
+    hidden: Option<HiddenEntries>,
 }
 
 impl GitOverlays {
     /// The overlays of these Git folders, each with its empty upper layer in a folder of its own, all in a private folder.
-    pub(crate) fn over(pairs: Vec<(PathBuf, PathBuf)>, folder: &Path) -> io::Result<Self> {
-        let layers = pairs.into_iter().map(|(lower, upper)| GitLayer::open(lower, upper)).collect::<io::Result<Vec<_>>>()?;
+    /// `hidden` are files and folders that the command does not see.
+    pub(crate) fn over(pairs: Vec<(PathBuf, PathBuf)>, folder: &Path, hidden: &[PathBuf]) -> io::Result<Self> {
+        let layers = pairs.into_iter().map(|(lower, upper)| GitLayer::open(lower, upper, hidden)).collect::<io::Result<Vec<_>>>()?;
         // The time of the file system, which the times of changes are compared with; its clock lags behind that of programs.
         let probe = folder.join("started");
         write_private(&probe, b"")?;
@@ -96,7 +100,10 @@ impl GitOverlays {
             let path = layer.lower.path().unwrap_or_else(|| layer.path.clone());
             let mut reporter = Reporter::new(quarantine, origin);
             match Tree::open(&layer.upper) {
-                Ok(upper) => settle(layer, &path, &upper, self.started, writable, &mut reporter),
+                Ok(upper) => {
+                    layer.hidden.iter().for_each(|hidden| hidden.unmark(&upper, &layer.upper));
+                    settle(layer, &path, &upper, self.started, writable, &mut reporter);
+                }
                 Err(error) => reporter.refuse(&path, format!("its changes cannot be read: {error}")),
             }
             report.add(reporter.finish());
@@ -106,11 +113,15 @@ impl GitOverlays {
 }
 
 impl GitLayer {
-    fn open(path: PathBuf, upper: PathBuf) -> io::Result<Self> {
+    fn open(path: PathBuf, upper: PathBuf, hidden: &[PathBuf]) -> io::Result<Self> {
         let lower = Tree::open(&path)?;
         let index = keep_index(&lower, &path, &upper);
         let versions = KNOWN.map(|name| version(&lower, Path::new(name)));
-        Ok(Self { path, upper, lower, versions, index })
+        let worktree = path.parent().unwrap_or(&path);
+        let beneath = |path: &PathBuf| path.strip_prefix(worktree).ok().map(|name| name.as_os_str().as_bytes().to_vec());
+        let hidden: Vec<Vec<u8>> = hidden.iter().filter_map(beneath).collect();
+        let hidden = HiddenEntries::mark(&lower, &upper, &hidden);
+        Ok(Self { path, upper, lower, versions, index, hidden })
     }
 
     /// Whether nothing of the folder is left for the command.

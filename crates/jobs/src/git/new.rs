@@ -37,6 +37,8 @@ pub(crate) struct NewRepository<'a> {
     pub(crate) since: SystemTime,
     /// The settings at that time, of a repository that existed.
     pub(crate) old_config: Option<&'a [u8]>,
+    /// Hooks and settings of repositories that were there before, sorted.
+    pub(crate) kept: &'a [PathBuf],
     /// Where it is now, and where it belongs, if it is staged.
     pub(crate) staged: Option<(&'a Path, &'a Path)>,
     pub(crate) quarantine: &'a Quarantine,
@@ -113,13 +115,23 @@ impl<'a> Cleaner<'a> {
                 if !self.is_special_folder(&path, reporter)? {
                     self.folder(&path, depth + 1, reporter)?;
                 }
-            } else if change_time(&metadata) >= self.new.since
+            } else if (change_time(&metadata) >= self.new.since || self.came_with_folder(&path))
                 && let Some((entry, why)) = self.refusal(&path, &metadata)
             {
                 reporter.quarantine(&self.tree, &entry, &self.path.join(&entry), why);
             }
         }
         Ok(())
+    }
+
+    /// Whether a hook was not here, and its folder changed: a rename of the folder leaves the times of what is in it.
+    fn came_with_folder(&self, path: &Path) -> bool {
+        let is_changed =
+            |above: &Path| self.tree.entry(above).is_ok_and(|found| found.is_some_and(|found| change_time(&found) >= self.new.since));
+        let is_above = |above: &&Path| !above.as_os_str().is_empty();
+        path.starts_with("hooks")
+            && self.new.kept.binary_search(&self.path.join(path)).is_err()
+            && path.ancestors().skip(1).take_while(is_above).any(is_changed)
     }
 
     /// Submodules and linked worktrees have rules of their own.

@@ -75,6 +75,9 @@ pub(super) fn classify(owner: Owner, path: &[u8]) -> Class {
         (_, [b"FETCH_HEAD"]) => Class::Single(Content::Fetched),
         (_, [b"BISECT_START" | b"BISECT_TERMS"]) => Class::Together(Content::Name),
         (_, [b"BISECT_NAMES"]) => Class::Together(Content::Quoted),
+        // Which files are checked out, and why a worktree is not removed.
+        (_, [b"info", b"sparse-checkout"]) | (Owner::Worktree, [b"locked"]) => Class::Single(Content::Text),
+        (_, [b"config.worktree"]) => Class::Single(Content::SparseSettings),
         (_, [b"MERGE_RR"]) => Class::Together(Content::Conflicts),
         (_, [name]) if IGNORED.contains(name) || name.starts_with(b"tmp_") || name.starts_with(b"index.stash.") => Class::Ignored,
         (_, [b"rebase-merge" | b"rebase-apply" | b"sequencer", rest @ ..]) if !rest.is_empty() => Class::Operation(operation(rest)),
@@ -84,7 +87,6 @@ pub(super) fn classify(owner: Owner, path: &[u8]) -> Class {
         (_, [b"logs", b"refs", b"remotes", ..]) if is_ref_name(&path[5..]) => Class::Single(Content::Text),
         (_, [b"logs", _, ..]) if is_ref_name(&path[5..]) => Class::Together(Content::Text),
         (Owner::Worktree, [b"gitdir" | b"commondir"]) => Class::Link,
-        (Owner::Worktree, [b"locked"]) => Class::Single(Content::Text),
         (Owner::Worktree, _) => Class::Refused,
         (Owner::Repository, parts) => shared(parts),
     }
@@ -181,7 +183,9 @@ mod tests {
             ("info/attributes", Class::Refused),
             ("commondir", Class::Refused),
             ("gitdir", Class::Refused),
-            ("config.worktree", Class::Refused),
+            ("config.worktree", Class::Single(Content::SparseSettings)),
+            ("info/sparse-checkout", Class::Single(Content::Text)),
+            ("info/exclude", Class::Refused),
             ("fsmonitor--daemon.ipc", Class::Refused),
             ("remotes/origin", Class::Refused),
             ("sharedindex.ID", Class::Together(Content::Text)),
@@ -190,7 +194,7 @@ mod tests {
             assert_eq!(classify(Owner::Repository, path.replace("ID", id).as_bytes()), *class, "{path}");
         }
         for (path, class) in
-            [("HEAD", Class::Head), ("gitdir", Class::Link), ("config.worktree", Class::Refused), ("config", Class::Refused)]
+            [("HEAD", Class::Head), ("gitdir", Class::Link), ("info/attributes", Class::Refused), ("config", Class::Refused)]
         {
             assert_eq!(classify(Owner::Worktree, path.as_bytes()), class, "{path}");
         }

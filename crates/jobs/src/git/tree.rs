@@ -7,6 +7,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use rustix::fs::ResolveFlags;
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, mkdirat, openat, unlinkat};
 use rustix::io::Errno;
 
@@ -47,17 +49,39 @@ impl Tree {
         Ok(openat(&self.0, ".", LISTED, Mode::empty())?)
     }
 
+    /// The same of a folder beneath it.
+    pub(crate) fn listed_folder(&self, path: &Path) -> io::Result<OwnedFd> {
+        if path.as_os_str().is_empty() { self.listed() } else { self.open_beneath(path, LISTED) }
+    }
+
     pub(crate) fn metadata(&self) -> io::Result<Metadata> {
         File::from(self.0.try_clone()?).metadata()
     }
 
     /// A folder beneath it.
     pub(crate) fn folder(&self, path: &Path) -> io::Result<Self> {
-        let mut here = self.0.try_clone()?;
-        for name in names_of(path)? {
-            here = openat(&here, name, DIRECTORY, Mode::empty())?;
+        if path.as_os_str().is_empty() {
+            return Ok(Self(self.0.try_clone()?));
         }
-        Ok(Self(here))
+        self.open_beneath(path, DIRECTORY).map(Self)
+    }
+
+    /// Opens an entry beneath it: with one call where the system has it, else name by name.
+    pub(super) fn open_beneath(&self, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+        let names = names_of(path)?;
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        match rustix::fs::openat2(&self.0, path, flags, Mode::empty(), ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS) {
+            Ok(opened) => return Ok(opened),
+            Err(Errno::NOENT) => return Err(Errno::NOENT.into()),
+            // Of what is refused or not supported, the walk tells which it is.
+            Err(_) => {}
+        }
+        let (name, above) = names.split_last().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+        let mut here = None;
+        for folder in above {
+            here = Some(openat(here.as_ref().unwrap_or(&self.0), *folder, DIRECTORY, Mode::empty())?);
+        }
+        Ok(openat(here.as_ref().unwrap_or(&self.0), *name, flags, Mode::empty())?)
     }
 
     /// The folder that holds an entry, and the entry's name in it.
@@ -89,14 +113,10 @@ impl Tree {
         if path.as_os_str().is_empty() {
             return self.metadata().map(Some);
         }
-        let (parent, name) = match self.parent(path) {
-            Err(error) if is_missing(&error) => return Ok(None),
-            found => found?,
-        };
-        match openat(&parent.0, name, ENTRY, Mode::empty()) {
+        match self.open_beneath(path, ENTRY) {
             Ok(handle) => File::from(handle).metadata().map(Some),
-            Err(Errno::NOENT) => Ok(None),
-            Err(error) => Err(error.into()),
+            Err(error) if is_missing(&error) => Ok(None),
+            Err(error) => Err(error),
         }
     }
 
@@ -107,8 +127,7 @@ impl Tree {
 
     /// Opens an ordinary file.
     pub(crate) fn open_file(&self, path: &Path) -> io::Result<File> {
-        let (parent, name) = self.parent(path)?;
-        let file = File::from(openat(&parent.0, name, READ, Mode::empty())?);
+        let file = File::from(self.open_beneath(path, READ)?);
         if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not an ordinary file")) }
     }
 
@@ -121,16 +140,7 @@ impl Tree {
 
     /// The names in a folder beneath it, sorted.
     pub(crate) fn names(&self, path: &Path) -> io::Result<Vec<OsString>> {
-        let mut names = Vec::new();
-        for entry in Dir::new(self.folder(path)?.listed()?)? {
-            let entry = entry?;
-            let name = entry.file_name().to_bytes();
-            if name != b"." && name != b".." {
-                names.push(OsStr::from_bytes(name).to_owned());
-            }
-        }
-        names.sort_unstable();
-        Ok(names)
+        names_in(self.listed_folder(path)?)
     }
 
     pub(crate) fn remove_file(&self, path: &Path) -> io::Result<()> {
@@ -143,6 +153,20 @@ impl Tree {
         let (parent, name) = self.parent(path)?;
         Ok(unlinkat(&parent.0, name, AtFlags::REMOVEDIR)?)
     }
+}
+
+/// The names in a folder, sorted.
+pub(crate) fn names_in(folder: OwnedFd) -> io::Result<Vec<OsString>> {
+    let mut names = Vec::new();
+    for entry in Dir::new(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if name != b"." && name != b".." {
+            names.push(OsStr::from_bytes(name).to_owned());
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
 }
 
 /// Whether an error says that there is no such entry.

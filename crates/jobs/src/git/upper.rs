@@ -1,13 +1,12 @@
 //! What a command changed in a Git folder: the differences between the upper layer of its overlay and the folder below.
 
-use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use super::tree::{Tree, is_missing};
+use super::tree::{Tree, is_missing, names_in};
 use crate::changes::{is_opaque_handle, is_whiteout};
 
 /// More changes are not evaluated.
@@ -52,9 +51,11 @@ impl Reader<'_> {
         if depth > MAX_DEPTH {
             return Err(io::Error::other("its folders are too deep"));
         }
-        let names: BTreeSet<OsString> = self.upper.names(path)?.into_iter().collect();
-        if is_opaque_handle(self.upper.folder(path)?.listed()?.as_fd()) {
-            for name in self.lower_names(path).into_iter().filter(|name| !names.contains(name)) {
+        let folder = self.upper.listed_folder(path)?;
+        let is_opaque = is_opaque_handle(folder.as_fd());
+        let names = names_in(folder)?;
+        if is_opaque {
+            for name in self.lower_names(path).into_iter().filter(|name| names.binary_search(name).is_err()) {
                 self.deleted(&path.join(name), depth)?;
             }
         }

@@ -1,4 +1,4 @@
-//! Linked worktrees: which may be added or removed, and what ties them to a repository never changes.
+//! Linked worktrees: which may be added, removed or moved. What else ties them to a repository never changes.
 
 use std::path::{Path, PathBuf};
 
@@ -43,13 +43,23 @@ fn is_gone(area: &Area, folder: &Path) -> bool {
     pointed.is_some_and(|path| lies_in(&path, area.writable) && path.symlink_metadata().is_err())
 }
 
+/// Whether the working tree was moved to another place in a writable root, as `git worktree move` does.
+pub(super) fn is_moved(area: &Area, folder: &Path) -> bool {
+    let now = pointer(area.path, area.upper, folder, "gitdir");
+    is_gone(area, folder) && now.is_some_and(|path| is_place(&path, area.path, area.writable))
+}
+
 /// Whether a new worktree belongs to this repository, and its working tree lies in a writable root.
 pub(super) fn is_sound(git_dir: &Path, writable: &[PathBuf], tree: &Tree, folder: &Path) -> bool {
     let is_named = folder.file_name().is_some_and(|name| is_branch_name(name.as_encoded_bytes()));
     let is_ours = tree.read(&folder.join("commondir"), LONGEST).is_ok_and(|text| text.trim_ascii() == b"../..");
     let pointed = pointer(git_dir, tree, folder, "gitdir");
-    let is_inside = |path: &Path| path.ends_with(".git") && lies_in(path, writable) && !path.starts_with(git_dir);
-    is_named && is_ours && pointed.is_some_and(|path| is_inside(&path))
+    is_named && is_ours && pointed.is_some_and(|path| is_place(&path, git_dir, writable))
+}
+
+/// Whether the Git file of a working tree may be here.
+fn is_place(path: &Path, git_dir: &Path, writable: &[PathBuf]) -> bool {
+    path.ends_with(".git") && lies_in(path, writable) && !path.starts_with(git_dir)
 }
 
 fn pointer(git_dir: &Path, tree: &Tree, folder: &Path, name: &str) -> Option<PathBuf> {

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use haft_contract::{
-    CommandRequest, Effect, Exec, ExecHost, ExecNature, ExecReach, Extent, Location, PathEffect, ShellCommand, ToolError, Zone,
-    ports::FileSystem,
+    CommandRequest, Effect, Exec, ExecHost, ExecNature, ExecReach, Extent, Location, PathEffect, RefusalCause, ShellCommand, ToolError,
+    Zone, ports::FileSystem,
 };
 use haft_shell::{Analysis, Command, Directory, Nature, SafeBins, Target, Verdict, Word, satisfies_safe_bins};
 
@@ -92,7 +92,10 @@ impl LinePlanner<'_> {
         let mut effects: Vec<Effect> = lookup::directory_read(directory).into_iter().collect();
         for target in self.analysis.reads.iter().filter(|target| target.exact) {
             let shown = |at: &Location| !is_sandboxed || at.zone() != Zone::Outside || at.no_read().is_some();
-            if let Some(location) = self.file(&base, target, SYSTEM_FOLDERS)?.filter(shown) {
+            // What is not there holds no secret, and the line may make it itself, as `openssl` does a key. What a rule names is refused.
+            let is_secret = |at: &Location| at.no_read_causes().iter().all(|cause| matches!(cause, RefusalCause::Setting { .. }));
+            let is_new = |at: &Location| is_sandboxed && at.no_read().is_some() && is_secret(at) && at.path().symlink_metadata().is_err();
+            if let Some(location) = self.file(&base, target, SYSTEM_FOLDERS)?.filter(|at| shown(at) && !is_new(at)) {
                 effects.push(Effect::Read(PathEffect { location, extent }));
             }
         }
@@ -101,7 +104,7 @@ impl LinePlanner<'_> {
             effects.push(Effect::Contained { why: "it writes through /proc".into(), read_only: self.is_read_only });
         }
         for target in self.analysis.writes.iter().filter(|target| target.exact) {
-            let shown = |at: &Location| !is_sandboxed || at.zone() != Zone::Outside;
+            let shown = |at: &Location| !is_sandboxed || (at.zone() != Zone::Outside && !is_git_lock(at.path()));
             if let Some(location) = self.file(&base, target, &[])?.filter(shown) {
                 effects.push(if self.analysis.deletes.contains(target) {
                     Effect::Delete(PathEffect { location, extent })
@@ -182,6 +185,12 @@ impl LinePlanner<'_> {
         }
         apply_change_mode(command, request, self.sandboxer)
     }
+}
+
+/// A lock that an interrupted Git left, as `.git/index.lock`: removing it is applied with the other changes of the Git folder.
+fn is_git_lock(path: &Path) -> bool {
+    let is_lock = path.extension().is_some_and(|extension| extension == "lock");
+    is_lock && path.parent().is_some_and(|folder| folder.components().any(|part| part.as_os_str() == ".git"))
 }
 
 fn nature(command: &Command, safe: &SafeBins) -> ExecNature {

@@ -88,9 +88,20 @@ impl Snapshot {
         self.files.get(path).is_some_and(is_same)
     }
 
+    /// Whether this very file was somewhere, and is unchanged.
+    fn has_version(&self, metadata: &fs::Metadata) -> bool {
+        let wanted = version(metadata);
+        self.files.values().any(|kept| kept.version == wanted)
+    }
+
     fn bytes(&self, path: &Path) -> Option<&[u8]> {
         self.files.get(path).and_then(|kept| kept.bytes.as_deref())
     }
+}
+
+/// Device and inode.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    fs::symlink_metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
 fn version(metadata: &fs::Metadata) -> (u64, u64, i64, i64, i64, i64) {
@@ -117,6 +128,8 @@ pub(crate) struct Guard {
     snapshot: Snapshot,
     /// Device and inode of the Git folders with overlays.
     known: HashSet<(u64, u64)>,
+    /// Of all repositories that were there.
+    repositories: HashSet<(u64, u64)>,
     overlaid: Vec<PathBuf>,
     /// Inode of each protected file that a mount makes read-only for the command.
     mounted: BTreeMap<PathBuf, u64>,
@@ -138,6 +151,7 @@ impl Guard {
             started: git.started(),
             snapshot: Snapshot::take(existing),
             known: git.identities().collect(),
+            repositories: HashSet::new(),
             overlaid,
             mounted: BTreeMap::new(),
             watched: Mutex::default(),
@@ -151,6 +165,12 @@ impl Guard {
     /// With paths that Git runs or trusts because its settings name them.
     pub(crate) fn with_run_by_git(self, run_by_git: Vec<PathBuf>) -> Self {
         Self { run_by_git, ..self }
+    }
+
+    /// With the repositories that exist: of another one everything is looked at, for an earlier command may have made parts of it.
+    pub(crate) fn with_repositories<'a>(mut self, paths: impl Iterator<Item = &'a PathBuf>) -> Self {
+        self.repositories = paths.filter_map(|path| identity(path)).collect();
+        self
     }
 
     /// With folders that are known already.
@@ -170,8 +190,7 @@ impl Guard {
 
     /// With Git folders that are read-only for the command: only the user can have changed them.
     pub(crate) fn with_read_only(mut self, folders: &[PathBuf]) -> Self {
-        let identity = |path: &PathBuf| fs::symlink_metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
-        self.known.extend(folders.iter().filter_map(identity));
+        self.known.extend(folders.iter().filter_map(|path| identity(path)));
         self
     }
 
@@ -191,13 +210,15 @@ impl Guard {
         let mut refused: Vec<_> = protected.into_iter().map(|(path, why)| self.take_back(path, why, quarantine, origin)).collect();
         refused.extend(deleted.into_iter().map(|(path, why)| self.restore(path, format!("its deletion was taken back: {why}"), None)));
         let writable = files.writable();
+        let kept: Vec<PathBuf> = self.snapshot.files.keys().cloned().collect();
         for git in repositories {
-            let old_config = self.snapshot.bytes(&git.join("config"));
+            let was_here = identity(&git).is_some_and(|identity| self.repositories.contains(&identity));
             let new = NewRepository {
                 writable: &writable,
                 overlaid: &self.overlaid,
-                since: self.started,
-                old_config,
+                since: if was_here { self.started } else { SystemTime::UNIX_EPOCH },
+                old_config: self.snapshot.bytes(&git.join("config")).filter(|_| was_here),
+                kept: &kept,
                 staged: None,
                 quarantine,
                 origin,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use haft_contract::{CommandLimits, ErrorKind, SandboxBackend, ToolError};
-use haft_sandbox::{Bind, ConfinedCommand, NetworkAccess, ProcessSpec, SandboxGuard, SandboxPolicy, SandboxView};
+use haft_sandbox::{Bind, ConfinedCommand, NetworkAccess, ProcessSpec, SandboxGuard, SandboxPolicy, SandboxView, SocketAccess};
 
 use super::{BUBBLEWRAP, Sandboxer, unavailable};
 use crate::environment;
@@ -36,7 +36,7 @@ impl Sandboxer {
             limits: CommandLimits { cpu_seconds: None, ..self.options.limits },
             view: SandboxView { home: Some(Bind { source: folder.to_owned(), at: IsolatedCommand::FOLDER.into() }), ..Default::default() },
             shared_network: self.session_network(&command.session),
-            unix_sockets: true,
+            sockets: SocketAccess::Unix,
             ..SandboxPolicy::default()
         };
         let port = port.to_string();

@@ -320,6 +320,7 @@ fn rules_on_paths_are_answered_early_where_a_line_names_the_path() {
     let world = World::new();
     world.write("secret/key.txt", "x");
     world.write("docs/legal/terms.md", "x");
+    world.write(".env", "x");
     let spec = rules(&["read(secret/**)", "write(docs/legal/**)", "delete(docs/**)"], &[]);
     for (command, verdict) in [
         ("cat secret/key.txt", Verdict::Deny),

@@ -73,6 +73,7 @@ fn sandboxed_plan_has_private_temporary_files_and_only_requested_hosts() {
 fn sandboxed_plan_has_no_files_that_its_view_does_not_show() {
     let world = World::new();
     world.write("a.txt", "x");
+    world.write(".env", "x");
     let sandboxed = |command: &str| CommandRequest { host: Some(ExecHost::Sandbox), ..request(command) };
     for (command, expected) in [
         ("cat /somewhere/else/notes.txt", &["run cat /somewhere/else/notes.txt (reads)"][..]),

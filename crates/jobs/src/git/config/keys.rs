@@ -38,6 +38,26 @@ impl Scope<'_> {
         self.find_rule(key).is_some() && !(key.section == "core" && matches!(&*key.name, "repositoryformatversion" | "bare" | "worktree"))
     }
 
+    /// Whether an entry of a list of submodules, as `.gitmodules`, is harmless.
+    pub(crate) fn allows_submodule(&self, key: &Key, value: Option<&[u8]>) -> bool {
+        const MODES: &[&str] = &["checkout", "rebase", "merge", "none"];
+        const IGNORED: &[&str] = &["all", "dirty", "untracked", "none"];
+        let (Some(name), "submodule") = (&key.subsection, &*key.section) else { return false };
+        let is_plain = |text: &[u8]| text.len() <= MAX_VALUE && text.iter().all(|byte| *byte >= b' ' && *byte != 0x7f);
+        let rule = match &*key.name {
+            "url" => Rule::Url,
+            "path" => Rule::Inside,
+            "branch" if value == Some(b".") => Rule::Text,
+            "branch" => Rule::Branch,
+            "update" => Rule::OneOf(MODES),
+            "ignore" => Rule::OneOf(IGNORED),
+            "shallow" | "active" => Rule::Bool,
+            "fetchrecursesubmodules" => Rule::Word,
+            _ => return false,
+        };
+        is_submodule_name(name) && is_plain(name) && value.is_none_or(is_plain) && self.fits(rule, value)
+    }
+
     fn find_rule(&self, key: &Key) -> Option<Rule> {
         match &key.subsection {
             None => rule(&key.section, &key.name, self),
@@ -59,6 +79,7 @@ impl Scope<'_> {
             Rule::Branch => is_branch_name(value),
             Rule::Refspec => is_refspec(value),
             Rule::WorkTree => self.is_work_tree(value),
+            Rule::Inside => is_submodule_name(value) && !is_git_folder(value),
         }
     }
 
@@ -86,6 +107,8 @@ enum Rule {
     Branch,
     Refspec,
     WorkTree,
+    /// A path in the working tree.
+    Inside,
 }
 
 fn rule(section: &str, name: &str, scope: &Scope) -> Option<Rule> {
@@ -103,6 +126,9 @@ fn rule(section: &str, name: &str, scope: &Scope) -> Option<Rule> {
         | ("push", "autosetupremote" | "followtags")
         | ("rebase", "autostash" | "autosquash")
         | ("rerere", "enabled")
+        // The file that `worktreeconfig` opens is checked as this one is.
+        | ("extensions", "worktreeconfig")
+        | ("index", "sparse")
         | ("fetch", "prune") => Rule::Bool,
         ("core", "autocrlf") => Rule::OneOf(&["true", "false", "input"]),
         ("core", "safecrlf") => Rule::OneOf(&["true", "false", "warn"]),
@@ -156,6 +182,10 @@ fn is_remote_name(name: &[u8]) -> bool {
 
 fn is_submodule_name(name: &[u8]) -> bool {
     !name.starts_with(b"-") && !name.is_empty() && name.split(|byte| *byte == b'/').all(|part| !part.is_empty() && part != b"..")
+}
+
+fn is_git_folder(path: &[u8]) -> bool {
+    path.split(|byte| *byte == b'/').any(|part| part == b"." || part.eq_ignore_ascii_case(b".git"))
 }
 
 /// `+refs/heads/*:refs/remotes/origin/*`

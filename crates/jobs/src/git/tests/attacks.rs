@@ -115,7 +115,7 @@ const ATTACKS: &[(&str, &str, &[&str])] = &[
     (
         "format",
         "git config core.repositoryformatversion 1; git config extensions.worktreeConfig true; printf '[core]\\n\\tfsmonitor = touch $MARKER' > .git/config.worktree; git config extensions.objectformat sha256 || true",
-        &["config.worktree", "config: extensions.worktreeconfig, extensions.objectformat"],
+        &["config.worktree", "config: extensions.objectformat"],
     ),
     ("linked config", "printf '[core]\\n\\tfsmonitor = touch $MARKER\\n' > evil; rm .git/config; ln -s ../evil .git/config", &["config"]),
     ("config as a folder", "rm .git/config; mkdir .git/config; touch .git/config/x", &["config", "config/x"]),

@@ -23,6 +23,7 @@ impl World {
             overlaid: &overlaid,
             since,
             old_config,
+            kept: &[self.work.join(git).join("hooks/update")],
             staged: None,
             quarantine: &quarantine,
             origin: &origin,
@@ -96,7 +97,7 @@ fn nothing_that_a_new_repository_brings_is_run() {
         ("cp -r n/.git e; git config -f e/config core.fsmonitor 'touch $MARKER'; echo ../../e > n/.git/commondir", &["commondir"]),
         (
             "git -C n config extensions.worktreeConfig true; git config -f n/.git/config.worktree core.fsmonitor 'touch $MARKER'",
-            &["config.worktree", "config"],
+            &["config.worktree"],
         ),
         ("mkdir -p n/.git/objects/info; echo /etc > n/.git/objects/info/alternates", &["objects/info/alternates"]),
         (

@@ -23,7 +23,8 @@ impl Run {
         let folders = Arc::default();
         let existing = find_existing(&files, &folders, world.quarantine().data_folder());
         let overlays = world.prepare();
-        let guard = Guard::new(&existing.protected, &overlays).with_folders(folders).with_run_by_git(existing.run_by_git);
+        let guard = Guard::new(&existing.protected, &overlays).with_repositories(existing.git.iter().chain(&existing.bare));
+        let guard = guard.with_folders(folders).with_run_by_git(existing.run_by_git);
         Self { world, files, guard, overlays }
     }
 
@@ -70,6 +71,48 @@ fn protected_names_that_appear_anywhere_are_quarantined() {
         assert!(world.work.join(name).exists(), "{name}");
     }
     assert_eq!(world.quarantine().list().len(), expected.len());
+}
+
+/// A rename leaves the times of what is in a folder, so that an earlier command could have prepared it.
+#[test]
+fn what_comes_with_a_renamed_folder_is_quarantined() {
+    let before = [
+        ("v/tasks.json", "planted"),
+        ("c/git/config", "planted"),
+        ("w/settings.json", "planted"),
+        ("x/tasks.json", "planted"),
+        ("t/clean", "planted"),
+        ("own/.npmrc", "the user's"),
+        ("own/.vscode/settings.json", "the user's"),
+    ];
+    let world = World::new();
+    world.git_ok(&["config", "filter.x.clean", "tools/clean"]);
+    let script = "mv v .vscode; mv c .config; mkdir pkg; mv w pkg/.vscode; mkdir y; mv x y/.vscode; mv y z; mv t tools; mv own moved; touch moved/new";
+    let (world, refused) = Run::begin(world, &before).end(script);
+    assert_eq!(refused, [".config/git", ".vscode/tasks.json", "pkg/.vscode/settings.json", "tools/clean", "z/.vscode/tasks.json"]);
+    for name in ["moved/.npmrc", "moved/.vscode/settings.json"] {
+        assert_eq!(fs::read_to_string(world.work.join(name)).unwrap(), "the user's", "{name}");
+    }
+}
+
+/// The same for hooks of a repository without a working tree, and for such a repository as a whole.
+#[test]
+fn hooks_that_come_with_a_renamed_folder_are_quarantined() {
+    let world = World::new();
+    for words in [&["init", "-q", "--bare", "r.git"][..], &["init", "-q", "--bare", "s.git"]] {
+        world.git_ok(words);
+    }
+    let before = [
+        ("r.git/hooks/post-update", "the user's"),
+        ("h/update", "planted"),
+        ("g/hooks/update", "planted"),
+        ("g/objects/x", ""),
+        ("g/refs/x", ""),
+        ("g/config", "[core]\n\tfsmonitor = x\n"),
+    ];
+    let script = "mkdir k; mv r.git/hooks k/; mv h r.git/hooks; mv s.git old; mv g s.git; cp old/HEAD s.git/";
+    let (_, refused) = Run::begin(world, &before).end(script);
+    assert_eq!(refused, ["r.git/hooks/update", "s.git/config", "s.git/hooks/update", "s.git/refs/x"]);
 }
 
 #[test]

@@ -11,8 +11,11 @@ use haft_host::{LocalFiles, may_be_protected, paths_run_by_git};
 use super::folders::{FolderCache, ListedFolder, is_git};
 use super::{Findings, Guard};
 use crate::changes::change_time;
+use crate::git::is_harmless_list;
 use crate::own_data::OwnData;
 
+/// Part of what is checked out, so that Git must be able to replace it: its content is checked.
+const SUBMODULES: &str = ".gitmodules";
 /// Entries that are looked at; beyond them a walk is not complete.
 const MAX_ENTRIES: usize = 200_000;
 /// Files that are looked at in one place that Git runs.
@@ -27,6 +30,8 @@ pub(crate) struct Existing {
     pub(crate) protected: Vec<PathBuf>,
     /// Every `.git`.
     pub(crate) git: Vec<PathBuf>,
+    /// Every repository without a working tree.
+    pub(crate) bare: Vec<PathBuf>,
     /// What Git runs or trusts because the settings of a repository name it: for [`Guard::with_run_by_git`].
     pub(crate) run_by_git: Vec<PathBuf>,
 }
@@ -40,11 +45,15 @@ pub(crate) fn find_existing(files: &LocalFiles, cache: &FolderCache, data: &Path
         }
         if folder.is_bare {
             existing.protected.push(folder.path.join("config"));
+            existing.protected.extend(hooks_of(folder.path));
+            existing.bare.push(folder.path.to_owned());
         }
         for (name, kind) in folder.entries {
             let path = folder.path.join(name);
             if is_git(name) {
-                if !kind.is_dir() {
+                if kind.is_dir() {
+                    existing.protected.extend(hooks_of(&path));
+                } else {
                     existing.protected.push(path.clone());
                 }
                 existing.git.push(path);
@@ -60,6 +69,11 @@ pub(crate) fn find_existing(files: &LocalFiles, cache: &FolderCache, data: &Path
     existing.run_by_git.dedup();
     existing.protected.extend(existing.run_by_git.iter().flat_map(|path| files_at(path)));
     existing
+}
+
+/// The hooks of a repository, without the examples.
+fn hooks_of(git: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    files_at(&git.join("hooks")).into_iter().filter(|path| path.extension().is_none_or(|extension| extension != "sample"))
 }
 
 /// A file, or the files in a folder; with those below it, as far as folders of hooks are deep.
@@ -113,7 +127,7 @@ pub(super) fn find_new(files: &LocalFiles, guard: &Guard, data: &Path) -> Findin
                 findings.protected.push((path, "it leads into Haft's data, parts of which commands write".to_owned()));
             } else if !folder.is_generated && may_be_protected(name) && guard.is_new(&path) {
                 // The list of submodules of a new clone is as harmless as the rest of the clone.
-                let is_free = has_new_git && name == ".gitmodules";
+                let is_free = name == SUBMODULES && (has_new_git || is_harmless_list(&path, data));
                 findings.protected.extend(reason(files, &path).filter(|_| !is_free).map(|why| (path, why)));
             }
         }
@@ -129,6 +143,8 @@ pub(super) fn find_new(files: &LocalFiles, guard: &Guard, data: &Path) -> Findin
         fs::symlink_metadata(path).is_err() && parent.is_some_and(|parent| parent.is_dir())
     };
     let gone = guard.snapshot.files.iter().filter(|(path, kept)| kept.bytes.is_some() && is_gone(path) && !guard.is_removed_by_user(path));
+    // Git removes the list of submodules with the last of them.
+    let gone = gone.filter(|(path, _)| !path.ends_with(SUBMODULES));
     let gone = gone.filter_map(|(path, _)| reason(files, path).map(|why| (path.clone(), why)));
     findings.deleted.extend(gone);
     findings
@@ -141,10 +157,19 @@ impl Guard {
         self.known.contains(&(metadata.dev(), metadata.ino())) || (!metadata.is_dir() && change_time(&metadata) < self.started)
     }
 
+    /// Whether an entry was neither here nor protected elsewhere, and a folder above it changed: an earlier command may have made it
+    /// under another name, and a rename leaves the times of what is in the folder.
+    fn came_with_folder(&self, path: &Path, metadata: &Metadata) -> bool {
+        let is_changed = |above: &Path| fs::symlink_metadata(above).is_ok_and(|metadata| change_time(&metadata) >= self.started);
+        let is_known = self.snapshot.files.contains_key(path) || self.snapshot.has_version(metadata);
+        !is_known && path.ancestors().skip(1).any(is_changed)
+    }
+
     fn is_new(&self, path: &Path) -> bool {
         let is_later = |metadata: &Metadata| {
             let is_kept = self.snapshot.has(path, metadata) || self.accepted().has(path, metadata);
-            change_time(metadata) >= self.started && !is_kept && !self.is_held_by_mount(path, metadata)
+            let is_changed = change_time(metadata) >= self.started || self.came_with_folder(path, metadata);
+            is_changed && !is_kept && !self.is_held_by_mount(path, metadata)
         };
         fs::symlink_metadata(path).is_ok_and(|metadata| is_later(&metadata))
     }
