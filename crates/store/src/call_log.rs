@@ -68,6 +68,13 @@ pub struct CallFilter {
     pub failed: bool,
 }
 
+/// What ids of calls since a time begin with, or are greater than: they are sorted by time.
+pub(crate) fn first_id(since: SystemTime) -> String {
+    let milliseconds = since.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_millis());
+    let digits = format!("{milliseconds:012x}");
+    format!("{}-{}", &digits[..8], &digits[8..])
+}
+
 /// What one file was before one call changed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreImageRecord {
@@ -101,8 +108,9 @@ pub trait CallLog: Send + Sync {
     /// queued earlier, and is reported here so that it is not lost: this one was queued all the same.
     fn append(&self, record: CallRecord) -> Result<(), StoreError>;
     /// As [`append`](Self::append) for a record that is still to be made: a backend with a thread of its own makes it
-    /// there, so that the call does not wait for it. It must be small: about what a call and the head of its result take.
-    fn append_with(&self, make: Box<dyn FnOnce() -> CallRow + Send>) -> Result<(), StoreError> {
+    /// there, so that the call does not wait for it. `texts` is about what its texts take, by which a queue is bounded.
+    fn append_with(&self, texts: usize, make: Box<dyn FnOnce() -> CallRow + Send>) -> Result<(), StoreError> {
+        let _ = texts;
         self.append(make().into())
     }
     /// Resolves when everything queued so far is safe on disk; an error says that it is not. What could not be written
@@ -125,6 +133,13 @@ pub trait CallLog: Send + Sync {
 
     /// Calls, newest first. Sees everything queued before.
     fn list(&self, filter: CallFilter) -> BoxFuture<'_, Result<Vec<CallRecord>, StoreError>>;
+    /// How many calls began at this time or later. Sees everything queued before.
+    fn count_since(&self, since: SystemTime) -> BoxFuture<'_, Result<u64, StoreError>> {
+        Box::pin(async move {
+            let all = self.list(CallFilter::default()).await?;
+            Ok(all.iter().filter(|call| call.started >= since).count() as u64)
+        })
+    }
     /// The call with this record id, or else this provider's call id (the newest), or else the only one whose record id
     /// begins or ends with this (4 characters or more).
     fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<CallRecord, StoreError>>;

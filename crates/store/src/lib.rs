@@ -56,4 +56,4 @@ pub use session_store::{
 #[cfg(feature = "sqlite")]
 pub use state_store::{OpenedState, StatePruner, StateStore, open_memory};
 #[cfg(feature = "postgres")]
-pub use work_store::{LeaseAnswer, NewWork, WorkClaim, WorkLease, WorkRecord, WorkState, WorkerRecord};
+pub use work_store::{LeaseAnswer, NewWork, TopicLoad, WorkClaim, WorkLease, WorkRecord, WorkState, WorkerRecord};

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 #[cfg(feature = "postgres")]
 use std::sync::{Mutex, PoisonError, Weak};
+use std::time::SystemTime;
 
 use haft_contract::BoxFuture;
 use haft_contract::ports::JobRegistry;
@@ -80,6 +81,18 @@ impl StateStore {
         ))
     }
 
+    /// Removes the schema that an address names as the first of its search path, with everything in it.
+    #[cfg(feature = "postgres")]
+    pub fn remove_schema(address: &str) -> Result<(), StoreError> {
+        PostgresLog::remove_schema(address)
+    }
+
+    /// Removes the schema that an address names.
+    #[cfg(not(feature = "postgres"))]
+    pub fn remove_schema(address: &str) -> Result<(), StoreError> {
+        Self::server(address).map(drop)
+    }
+
     fn log(&self) -> &dyn CallLog {
         match self {
             Self::Sqlite(log) => &**log,
@@ -148,6 +161,16 @@ impl StateStore {
         shared_blobs(FileBlobs::open(folder)?.of_session(session)?, objects)
     }
 
+    /// Bytes on a server. Those of a file are where the file is.
+    #[cfg_attr(not(feature = "postgres"), expect(clippy::unused_async, reason = "a server is asked"))]
+    pub async fn server_bytes(&self) -> Result<u64, StoreError> {
+        match self {
+            Self::Sqlite(_) => Ok(0),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(log) => log.size().await,
+        }
+    }
+
     /// Reads a whole file; says what is damaged, if anything. A server looks after itself.
     pub async fn find_damage(&self) -> Result<Option<String>, StoreError> {
         match self {
@@ -174,8 +197,8 @@ impl CallLog for StateStore {
         self.log().append(record)
     }
 
-    fn append_with(&self, make: Box<dyn FnOnce() -> CallRow + Send>) -> Result<(), StoreError> {
-        self.log().append_with(make)
+    fn append_with(&self, texts: usize, make: Box<dyn FnOnce() -> CallRow + Send>) -> Result<(), StoreError> {
+        self.log().append_with(texts, make)
     }
 
     fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -196,6 +219,10 @@ impl CallLog for StateStore {
 
     fn list(&self, filter: CallFilter) -> BoxFuture<'_, Result<Vec<CallRecord>, StoreError>> {
         self.log().list(filter)
+    }
+
+    fn count_since(&self, since: SystemTime) -> BoxFuture<'_, Result<u64, StoreError>> {
+        self.log().count_since(since)
     }
 
     fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<CallRecord, StoreError>> {

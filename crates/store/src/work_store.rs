@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// Work to be done.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct NewWork {
     /// Its id, which the queue knows it by.
     pub id: String,
@@ -15,6 +15,10 @@ pub struct NewWork {
     pub repeatable: bool,
     /// Nobody begins it later than this.
     pub patience: Duration,
+    /// Whose it is; empty where there is one tenant.
+    pub tenant: String,
+    /// What it needs for itself alone, such as a session; empty if it needs nothing. Work on the same thing is done in its order.
+    pub holds: String,
 }
 
 /// The state of work. The first three are passing, the others final.
@@ -88,6 +92,8 @@ pub enum WorkClaim {
         lease: WorkLease,
         /// What is to be done.
         body: String,
+        /// The how-manieth claim it is.
+        attempt: u64,
     },
     /// There is nothing to do any more.
     Settled(WorkState),
@@ -115,6 +121,8 @@ pub struct WorkRecord {
     pub id: String,
     /// The kind of work.
     pub topic: String,
+    /// Whose it is; empty where there is one tenant.
+    pub tenant: String,
     /// How it stands.
     pub state: WorkState,
     /// How often it was claimed.
@@ -125,6 +133,21 @@ pub struct WorkRecord {
     pub outcome: Option<String>,
     /// What happened to it, line by line.
     pub story: Vec<String>,
+}
+
+/// How much work of one topic and tenant there is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TopicLoad {
+    /// The kind of work.
+    pub topic: String,
+    /// Whose it is.
+    pub tenant: String,
+    /// How much waits.
+    pub queued: u64,
+    /// How much is with a worker.
+    pub running: u64,
+    /// How long the oldest that waits has waited.
+    pub oldest: Duration,
 }
 
 /// A worker, as it says of itself.

@@ -44,6 +44,7 @@ call_log_cases! {
     a_record_with_the_same_id_replaces_the_earlier_one
     a_record_that_is_made_later_keeps_its_place
     calls_are_listed_newest_first_whatever_the_order_of_arrival
+    calls_since_a_time_are_counted
     filters_narrow_the_list
     huge_arguments_come_back_whole
     a_flush_may_have_nothing_to_do_and_may_run_beside_others

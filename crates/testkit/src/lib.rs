@@ -12,6 +12,7 @@ mod http;
 mod jobs;
 mod journal;
 mod model_server;
+mod nats;
 mod notifier;
 mod pdf;
 #[cfg(unix)]
@@ -33,6 +34,7 @@ pub use http::{FakeHttp, Reply};
 pub use jobs::{Script, StartedCommand};
 pub use journal::{FakeJournal, KeptImage};
 pub use model_server::{Asked, Fault, Hold, ModelServer, Moment, Round};
+pub use nats::NatsServer;
 pub use notifier::FakeNotifier;
 pub use pdf::pdf_document;
 #[cfg(unix)]

@@ -45,7 +45,7 @@ mod writer;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use haft_contract::BoxFuture;
 
@@ -59,6 +59,7 @@ pub use self::retention::PostgresPruner;
 pub use self::sessions::PostgresSessions;
 pub use self::work::PostgresWork;
 use super::write::StoreChange;
+use crate::call_log::first_id;
 use crate::{CallFilter, CallLog, CallRecord, CallRow, PreImageRecord, StoreError};
 
 /// How a server is used.
@@ -94,6 +95,16 @@ impl PostgresLog {
     /// Opens it with other options.
     pub fn open_with(address: &str, options: &PostgresOptions) -> Result<Self, StoreError> {
         Ok(Self { database: Arc::new(Database::open(address, options)?) })
+    }
+
+    /// Bytes of everything in the schema, with its indexes.
+    pub async fn size(&self) -> Result<u64, StoreError> {
+        self.ask((), |link, ()| Box::pin(history::size(link))).await
+    }
+
+    /// Removes the schema of a tenant that an address has as its search path, with everything in it. It blocks.
+    pub fn remove_schema(address: &str) -> Result<(), StoreError> {
+        Database::remove_schema(address)
     }
 
     /// Which server and database, without the password.
@@ -161,8 +172,8 @@ impl CallLog for PostgresLog {
         self.database.queue().append(record)
     }
 
-    fn append_with(&self, make: Box<dyn FnOnce() -> CallRow + Send>) -> Result<(), StoreError> {
-        self.database.queue().append_with(make)
+    fn append_with(&self, texts: usize, make: Box<dyn FnOnce() -> CallRow + Send>) -> Result<(), StoreError> {
+        self.database.queue().append_with(texts, make)
     }
 
     fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -183,6 +194,10 @@ impl CallLog for PostgresLog {
 
     fn list(&self, filter: CallFilter) -> BoxFuture<'_, Result<Vec<CallRecord>, StoreError>> {
         Box::pin(self.ask(filter, |link, filter| Box::pin(history::list(link, filter))))
+    }
+
+    fn count_since(&self, since: SystemTime) -> BoxFuture<'_, Result<u64, StoreError>> {
+        Box::pin(self.ask(first_id(since), |link, first| Box::pin(history::count_since(link, first))))
     }
 
     fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<CallRecord, StoreError>> {

@@ -4,7 +4,7 @@
 //!
 //! - The database is in WAL mode with `synchronous = FULL`: a committed transaction survives the end of the process and
 //!   of the machine, and several processes may use one folder at once.
-//! - One thread writes. [`append`](CallLog::append) only queues; the thread takes everything that is queued, at the
+//! - One thread writes. [`append`](CallLog::append) only queues; the thread takes what is queued, at the
 //!   latest a few milliseconds after the first record, and commits it as one transaction. A crash loses at most what was
 //!   queued in that time, and never half of a group.
 //! - [`flush`](CallLog::flush), [`keep`](CallLog::keep) and [`mark_undone`](CallLog::mark_undone) wake the thread at once
@@ -13,8 +13,8 @@
 //! - A group that cannot be written now (the database is locked, the disk is full) is held and tried again, every second
 //!   and at every flush. Until then each `append` and `flush` reports why. A record that cannot be written at all is
 //!   given up alone, and the next `append` or `flush` says so.
-//! - Memory is bounded: at most 4096 records or 64 MB wait. When that is reached `append` waits up to
-//!   [`SqliteOptions::append_patience`] for space, then it refuses the record with [`StoreError::Full`].
+//! - Memory is bounded: where the thread keeps up, 1 or 2 MB wait and 1 MB is being written, because `append` lets it catch up. Where the disk or another process holds it up, at most 4096 records or 64 MB wait. When that is reached `append` waits up
+//!   to [`SqliteOptions::append_patience`] for space, then it refuses the record with [`StoreError::Full`].
 //! - Dropping the log, its sessions and their claims writes what is queued and ends the thread. That cannot report a
 //!   failure: flush first to learn of one.
 //! - Reads use a connection of their own and flush first, so they see everything queued before.
@@ -49,7 +49,7 @@ mod writer;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use haft_contract::BoxFuture;
 use rusqlite::Connection;
@@ -71,6 +71,7 @@ pub(super) use self::{
     sub_agents::INTERRUPTED,
 };
 use super::write::StoreChange;
+use crate::call_log::first_id;
 use crate::error::SqlFault;
 use crate::{CallFilter, CallLog, CallRecord, CallRow, PreImageRecord, StoreError};
 
@@ -166,8 +167,8 @@ impl CallLog for SqliteCallLog {
         self.database.queue().append(record)
     }
 
-    fn append_with(&self, make: Box<dyn FnOnce() -> CallRow + Send>) -> Result<(), StoreError> {
-        self.database.queue().append_with(make)
+    fn append_with(&self, texts: usize, make: Box<dyn FnOnce() -> CallRow + Send>) -> Result<(), StoreError> {
+        self.database.queue().append_with(texts, make)
     }
 
     fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -194,6 +195,11 @@ impl CallLog for SqliteCallLog {
                 calls => calls,
             }
         })
+    }
+
+    fn count_since(&self, since: SystemTime) -> BoxFuture<'_, Result<u64, StoreError>> {
+        let first = first_id(since);
+        Box::pin(self.ask(move |connection| Ok(reader::count_since(connection, &first)?)))
     }
 
     fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<CallRecord, StoreError>> {
@@ -226,6 +232,9 @@ impl CallLog for SqliteCallLog {
 
     fn take_interrupted(&self) -> BoxFuture<'_, Result<Vec<CallRecord>, StoreError>> {
         Box::pin(async {
+            if self.database.takes_none_running() {
+                return Ok(Vec::new());
+            }
             let owners = Arc::clone(self.database.owners());
             let interrupted = self.database.read(move |connection| running::interrupted(connection, &owners)).await?;
             let mut taken = Vec::new();

@@ -249,7 +249,10 @@ fn newer_schema_is_refused_and_eight_make_one_together() {
         opened.join().unwrap().unwrap();
     }
     assert_eq!(server.sql("postgres", "SELECT version FROM haft_schema"), "13");
+    // A newer program has only added to it: this one can work beside it, until a later step takes away what it needs.
     server.sql("postgres", "UPDATE haft_schema SET version = 999");
+    PostgresLog::open(&address).unwrap();
+    server.sql("postgres", "UPDATE haft_schema SET oldest = 998");
     let error = PostgresLog::open(&address).unwrap_err();
     assert!(matches!(error, StoreError::Newer { found: 999, known: 13, .. }), "{error}");
     assert_eq!(server.sql("postgres", "SELECT version FROM haft_schema"), "999");

@@ -50,7 +50,7 @@ pub(crate) async fn a_record_that_is_made_later_keeps_its_place(log: &dyn CallLo
     let with = |summary: &str| CallRecord { summary: summary.into(), ..record("r1") };
     let later = with("made later");
     log.append(with("first")).unwrap();
-    log.append_with(Box::new(move || later.into())).unwrap();
+    log.append_with(0, Box::new(move || later.into())).unwrap();
     assert_eq!(log.list(CallFilter::default()).await.unwrap(), [with("made later")]);
     log.append(with("last")).unwrap();
     assert_eq!(log.list(CallFilter::default()).await.unwrap(), [with("last")]);
@@ -61,6 +61,18 @@ pub(crate) async fn calls_are_listed_newest_first_whatever_the_order_of_arrival(
         log.append(record(id)).unwrap();
     }
     assert_eq!(ids(log).await, ["r9", "r5", "r2", "r1"]);
+}
+
+pub(crate) async fn calls_since_a_time_are_counted(log: &dyn CallLog) {
+    let at = |milliseconds: u64| SystemTime::UNIX_EPOCH + Duration::from_millis(milliseconds);
+    let id = |milliseconds: u64| format!("{:08x}-{:04x}-7000-8000-000000000000", milliseconds >> 16, milliseconds & 0xffff);
+    let midnight = 1_794_960_000_000;
+    for began in [midnight - 1, midnight, midnight + 1, midnight + 86_400_000] {
+        log.append(CallRecord { started: at(began), ..record(&id(began)) }).unwrap();
+    }
+    for (since, count) in [(0, 4), (midnight, 3), (midnight + 1, 2), (midnight + 86_400_001, 0)] {
+        assert_eq!(log.count_since(at(since)).await.unwrap(), count, "{since}");
+    }
 }
 
 pub(crate) async fn filters_narrow_the_list(log: &dyn CallLog) {

@@ -54,6 +54,15 @@ impl Database {
         Ok(database)
     }
 
+    /// Removes the schema of a tenant that an address names. It blocks.
+    pub(super) fn remove_schema(address: &str) -> Result<(), StoreError> {
+        let server = Server::new(address, &PostgresOptions::default())?;
+        let failed = |error: std::io::Error| StoreError::Closed(format!("a thread for the database cannot be started: {error}"));
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(failed)?;
+        let removed = runtime.block_on(async { Ok::<_, Failure>(server.connect().await?.batch_execute(migrate::REMOVE_SCHEMA).await?) });
+        removed.map_err(|failure| failure.into_error(server.name()))
+    }
+
     fn prepare(&self) -> Result<(), StoreError> {
         let (readers, server) = (self.readers.clone(), Arc::clone(&self.server));
         let (answer, answered) = std::sync::mpsc::channel();

@@ -32,6 +32,23 @@ pub(super) async fn list(link: &Link, filter: &CallFilter) -> Result<Vec<CallRec
     all(link, &sql, &values, call).await
 }
 
+/// Calls whose ids are not less than this.
+pub(super) async fn count_since(link: &Link, first: &str) -> Result<u64, Failure> {
+    count(link, "SELECT count(*) FROM calls WHERE id >= $1", &[&Text(first)]).await
+}
+
+/// Bytes of the tables and indexes of the schema.
+pub(super) async fn size(link: &Link) -> Result<u64, Failure> {
+    let sql = "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class \
+               WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) AND relkind = 'r'";
+    count(link, sql, &[]).await
+}
+
+async fn count(link: &Link, sql: &str, values: super::link::Values<'_>) -> Result<u64, Failure> {
+    let counted: i64 = row(link, sql, values).await?.map(|row| row.try_get(0)).transpose()?.unwrap_or_default();
+    Ok(u64::try_from(counted).unwrap_or_default())
+}
+
 pub(super) async fn get(link: &Link, id: &str) -> Result<CallRecord, Failure> {
     if let Some(call) = one(link, "id", id).await? {
         return Ok(call);

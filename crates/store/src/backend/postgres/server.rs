@@ -16,6 +16,9 @@ use crate::{ServerFault, StoreError};
 const CONNECT: Duration = Duration::from_secs(5);
 /// A connection over which nothing comes is probed after this time, so that one to a machine that is gone ends.
 const PROBE_AFTER: Duration = Duration::from_secs(20);
+/// What was sent and is not acknowledged for so long breaks the connection. Without it the system tries for a quarter of an hour, and a
+/// process that comes back from a partition would wait for its old connections.
+const UNANSWERED: Duration = Duration::from_secs(15);
 
 /// How a server is reached.
 pub(super) struct Server {
@@ -47,6 +50,9 @@ impl Server {
         if config.get_hosts().len() > 1 && config.get_target_session_attrs() == TargetSessionAttrs::Any {
             // Of several hosts, the one that takes changes.
             config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+        }
+        if config.get_tcp_user_timeout().is_none() {
+            config.tcp_user_timeout(UNANSWERED);
         }
         config.keepalives_idle(PROBE_AFTER).keepalives_interval(PROBE_AFTER / 4).keepalives_retries(3);
         let tls = Tls::new().map_err(|failure| failure.into_error(&name))?;

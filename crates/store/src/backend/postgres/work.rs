@@ -3,6 +3,8 @@
 //! Times are the server's, so that clocks of workers do not count. A claim raises the fencing number; a write with a lower one changes
 //! nothing. Work that was begun by a worker that is gone is begun again only if it is repeatable; else its outcome is unknown for good.
 
+mod fair;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,16 +15,18 @@ use super::failure::Failure;
 use super::link::{Columns, Link, Text, all, execute, row};
 use crate::backend::values::integer;
 use crate::session_store::new_id;
-use crate::{LeaseAnswer, NewWork, StoreError, WorkClaim, WorkLease, WorkRecord, WorkState, WorkerRecord};
+use crate::{LeaseAnswer, NewWork, StoreError, TopicLoad, WorkClaim, WorkLease, WorkRecord, WorkState, WorkerRecord};
 
 /// Work that was claimed this often and is not settled harms its workers.
 const MOST_ATTEMPTS: i64 = 5;
 
-const SUBMIT: &str = "INSERT INTO work (id, topic, body, repeatable, state, made, deadline, story) \
-     VALUES ($1, $2, $3, $4, 'queued', clock_timestamp(), clock_timestamp() + $5::bigint * interval '1 millisecond', \
+const SUBMIT: &str = "INSERT INTO work (id, topic, body, repeatable, tenant, holds, state, made, deadline, story) \
+     VALUES ($1, $2, $3, $4, $6, $7, 'queued', clock_timestamp(), clock_timestamp() + $5::bigint * interval '1 millisecond', \
      ARRAY[to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.MS') || ' queued']) ON CONFLICT (id) DO NOTHING";
 const LOCK: &str = "SELECT state, repeatable, fence, attempts, token, worker, body, deadline < clock_timestamp(), \
-     coalesce((extract(epoch FROM leased - clock_timestamp()) * 1000)::bigint, 0), cancelling FROM work WHERE id = $1 FOR UPDATE";
+     coalesce((extract(epoch FROM leased - clock_timestamp()) * 1000)::bigint, 0), cancelling, tenant, topic, \
+     holds <> '' AND EXISTS (SELECT FROM work other WHERE other.holds = work.holds AND other.id <> work.id \
+     AND (other.state IN ('claimed', 'started') OR (other.state = 'queued' AND other.made < work.made))) FROM work WHERE id = $1 FOR UPDATE";
 const TAKE: &str = "UPDATE work SET state = 'claimed', fence = fence + 1, attempts = attempts + 1, worker = $2, token = $3, \
      leased = clock_timestamp() + $4::bigint * interval '1 millisecond' WHERE id = $1 RETURNING fence";
 const START: &str = "UPDATE work SET state = 'started' WHERE id = $1 AND fence = $2 AND state IN ('claimed', 'started') \
@@ -34,10 +38,18 @@ const FINISH: &str = "UPDATE work SET state = $3, outcome = $4, settled = clock_
      WHERE id = $1 AND fence = $2 AND (state = 'started' OR state = $3)";
 const GIVE_BACK: &str = "UPDATE work SET state = 'queued', leased = NULL, attempts = attempts - 1 \
      WHERE id = $1 AND fence = $2 AND state = 'claimed'";
+/// What was begun and may be begun again goes to another worker.
+const HAND_BACK: &str = "UPDATE work SET state = 'queued', leased = NULL \
+     WHERE id = $1 AND fence = $2 AND state = 'started' AND repeatable";
 const SETTLE: &str = "UPDATE work SET state = $2, fence = fence + 1, settled = clock_timestamp(), leased = NULL WHERE id = $1";
 const TELL: &str = "UPDATE work SET story = story || (to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.MS') || ' ' || $2::text) \
      WHERE id = $1 AND cardinality(story) < 200";
-const READ: &str = "SELECT id, topic, state, attempts, worker, outcome, story FROM work";
+const READ: &str = "SELECT id, topic, state, attempts, worker, outcome, story, tenant FROM work";
+const LOST: &str = "SELECT id, topic FROM work WHERE topic = ANY ($1) AND ((state = 'queued' AND made < clock_timestamp() - interval '5 seconds') \
+     OR (state IN ('claimed', 'started') AND leased < clock_timestamp())) ORDER BY made LIMIT $2";
+const LOAD: &str = "SELECT topic, tenant, count(*) FILTER (WHERE state = 'queued'), count(*) FILTER (WHERE state <> 'queued'), \
+     coalesce((extract(epoch FROM clock_timestamp() - min(made) FILTER (WHERE state = 'queued')) * 1000)::bigint, 0) \
+     FROM work WHERE state IN ('queued', 'claimed', 'started') GROUP BY topic, tenant ORDER BY topic, tenant";
 const ASIDE: &str = "INSERT INTO work (id, topic, body, repeatable, state, made, deadline, settled, story) \
      VALUES ($1, $2, $3, FALSE, 'aside', clock_timestamp(), clock_timestamp(), clock_timestamp(), ARRAY[$4::text]) ON CONFLICT (id) DO NOTHING";
 const FORGET: &str = "DELETE FROM work WHERE settled < clock_timestamp() - interval '7 days'";
@@ -68,15 +80,17 @@ impl PostgresWork {
     pub async fn submit(&self, work: NewWork) -> Result<(), StoreError> {
         let submit = self.database.read(work, |link, work| {
             Box::pin(async move {
-                let NewWork { id, topic, body, repeatable, patience } = work;
+                let NewWork { id, topic, body, repeatable, patience, tenant, holds } = work;
                 let patience = milliseconds(*patience);
-                execute(link, SUBMIT, &[&Text(id), &Text(topic), &Text(body), repeatable, &patience]).await.map(drop)
+                let values: super::link::Values<'_> =
+                    &[&Text(id), &Text(topic), &Text(body), repeatable, &patience, &Text(tenant), &Text(holds)];
+                execute(link, SUBMIT, values).await.map(drop)
             })
         });
         submit.await
     }
 
-    /// Takes work for a worker, for as long as the lease lasts.
+    /// Takes work for a worker, for as long as the lease lasts: the named one, or another of its topic whose tenant has less running.
     pub async fn claim(&self, id: &str, worker: &str, lease: Duration) -> Result<WorkClaim, StoreError> {
         let about = ClaimAttempt { id: id.to_owned(), worker: worker.to_owned(), token: new_id(), lease: milliseconds(lease) };
         self.database.read(about, |link, about| Box::pin(in_transaction(link, about))).await
@@ -90,6 +104,11 @@ impl PostgresWork {
     /// Gives back work that was not begun. `false` if the lease is lost.
     pub async fn give_back(&self, lease: &WorkLease) -> Result<bool, StoreError> {
         self.changed(lease, GIVE_BACK).await
+    }
+
+    /// Gives back work that was begun and may be begun again. `false` if it may not, or the lease is lost.
+    pub async fn hand_back(&self, lease: &WorkLease) -> Result<bool, StoreError> {
+        self.changed(lease, HAND_BACK).await
     }
 
     async fn changed(&self, lease: &WorkLease, sql: &'static str) -> Result<bool, StoreError> {
@@ -179,6 +198,19 @@ impl PostgresWork {
         list.await
     }
 
+    /// Work of these topics that nobody has, although its message should have come: its id and topic, the oldest first.
+    pub async fn lost(&self, topics: Vec<String>, limit: usize) -> Result<Vec<(String, String)>, StoreError> {
+        let lost = self.database.read((topics, integer(limit)), |link, (topics, limit)| {
+            Box::pin(async move { all(link, LOST, &[topics, limit], |row| Ok((row.text(0)?, row.text(1)?))).await })
+        });
+        lost.await
+    }
+
+    /// How much work waits and runs, by topic and tenant.
+    pub async fn load(&self) -> Result<Vec<TopicLoad>, StoreError> {
+        self.database.read((), |link, ()| Box::pin(async move { all(link, LOAD, &[], load).await })).await
+    }
+
     /// How much work is in each state.
     pub async fn counts(&self) -> Result<Vec<(WorkState, u64)>, StoreError> {
         let sql = "SELECT state, count(*) FROM work GROUP BY state ORDER BY state";
@@ -215,6 +247,7 @@ struct ClaimAttempt {
 }
 
 /// Work as it is while its row is locked.
+#[expect(clippy::struct_excessive_bools, reason = "the columns of a row")]
 struct LockedWork {
     state: WorkState,
     repeatable: bool,
@@ -227,6 +260,10 @@ struct LockedWork {
     /// Milliseconds that the lease lasts.
     leased: i64,
     cancelling: bool,
+    tenant: String,
+    topic: String,
+    /// Whether other work has what this needs, or is to have it first.
+    is_blocked: bool,
 }
 
 async fn locked(link: &Link, id: &str) -> Result<Option<LockedWork>, Failure> {
@@ -242,6 +279,9 @@ async fn locked(link: &Link, id: &str) -> Result<Option<LockedWork>, Failure> {
         is_late: row.flag(7)?,
         leased: row.signed(8)?,
         cancelling: row.flag(9)?,
+        tenant: row.text(10)?,
+        topic: row.text(11)?,
+        is_blocked: row.flag(12)?,
     }))
 }
 
@@ -293,22 +333,40 @@ async fn in_transaction(link: &Link, about: &ClaimAttempt) -> Result<WorkClaim, 
 }
 
 async fn claim(link: &Link, about: &ClaimAttempt) -> Result<WorkClaim, Failure> {
-    let ClaimAttempt { id, worker, token, lease } = about;
-    let Some(work) = locked(link, id).await? else { return Ok(WorkClaim::Missing) };
-    if work.state.is_final() {
-        return Ok(WorkClaim::Settled(work.state));
-    }
-    if work.token.as_ref() == Some(token) {
+    let Some(work) = locked(link, &about.id).await? else { return Ok(WorkClaim::Missing) };
+    if work.token.as_ref() == Some(&about.token) {
         // This attempt was made before, and its answer was lost.
-        return Ok(WorkClaim::Taken { lease: WorkLease { id: id.clone(), fence: work.fence }, body: work.body });
+        let lease = WorkLease { id: about.id.clone(), fence: work.fence };
+        return Ok(WorkClaim::Taken { lease, body: work.body, attempt: work.attempts.unsigned_abs() });
     }
-    if work.state != WorkState::Queued && work.leased > 0 {
-        return Ok(WorkClaim::Held(Duration::from_millis(work.leased.unsigned_abs())));
+    let is_free = work.state == WorkState::Queued || (!work.state.is_final() && work.leased <= 0);
+    let settled = if is_free { work.settled() } else { None };
+    if let Some(settled) = &settled {
+        settle(link, &about.id, settled).await?;
     }
-    if let Some(settled) = work.settled() {
-        settle(link, id, &settled).await?;
-        return Ok(WorkClaim::Settled(settled.0));
+    let is_free = is_free && settled.is_none() && !(work.state == WorkState::Queued && work.is_blocked);
+    // A tenant that has less running comes first. Its own message finds this work then.
+    let rival = match (is_free, work.state) {
+        (true, WorkState::Queued) => fair::waiting(link, &work.topic, Some(&work.tenant)).await?,
+        // It was begun before: it does not wait again.
+        (true, _) => None,
+        (false, _) => fair::waiting(link, &work.topic, None).await?,
+    };
+    if let Some(id) = rival
+        && let Some(other) = locked(link, &id).await?
+    {
+        return take(link, about, &id, other).await;
     }
+    match settled {
+        _ if is_free => take(link, about, &about.id, work).await,
+        Some((state, _)) => Ok(WorkClaim::Settled(state)),
+        None if work.state.is_final() => Ok(WorkClaim::Settled(work.state)),
+        None => Ok(WorkClaim::Held(Duration::from_millis(work.leased.unsigned_abs()))),
+    }
+}
+
+async fn take(link: &Link, about: &ClaimAttempt, id: &str, work: LockedWork) -> Result<WorkClaim, Failure> {
+    let ClaimAttempt { worker, token, lease, .. } = about;
     let taken = row(link, TAKE, &[&Text(id), &Text(worker), &Text(token), lease]).await?;
     let fence = taken.map_or(Ok(0), |row| row.signed(0))?;
     let said = match (&work.state, &work.worker) {
@@ -316,7 +374,8 @@ async fn claim(link: &Link, about: &ClaimAttempt) -> Result<WorkClaim, Failure> 
         (state, Some(before)) => format!("{worker} has it, fence {fence}, after the lease of {before} has expired ({})", state.as_str()),
     };
     tell(link, id, &said).await?;
-    Ok(WorkClaim::Taken { lease: WorkLease { id: id.clone(), fence }, body: work.body })
+    let attempt = work.attempts.unsigned_abs() + 1;
+    Ok(WorkClaim::Taken { lease: WorkLease { id: id.to_owned(), fence }, body: work.body, attempt })
 }
 
 fn record(row: &Row) -> Result<WorkRecord, Failure> {
@@ -328,6 +387,7 @@ fn record(row: &Row) -> Result<WorkRecord, Failure> {
         worker: row.maybe_text(4)?,
         outcome: row.maybe_text(5)?,
         story: row.try_get(6)?,
+        tenant: row.text(7)?,
     })
 }
 
@@ -353,6 +413,11 @@ fn worker(row: &Row) -> Result<WorkerRecord, Failure> {
         capacity: row.number(7)?,
         draining: row.flag(8)?,
     })
+}
+
+fn load(row: &Row) -> Result<TopicLoad, Failure> {
+    let oldest = Duration::from_millis(row.number(4)?);
+    Ok(TopicLoad { topic: row.text(0)?, tenant: row.text(1)?, queued: row.number(2)?, running: row.number(3)?, oldest })
 }
 
 fn milliseconds(time: Duration) -> i64 {

@@ -3,13 +3,14 @@
 use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
 use rusqlite::Connection;
 
 use super::owners::Owners;
-use super::{SqliteOptions, open, writer};
+use super::{SqliteOptions, open, running, writer};
 use crate::backend::blocking::blocking;
 use crate::backend::write::{ChangeAnswer, StoreChange, WriteQueue};
 use crate::error::SqlFault;
@@ -48,6 +49,8 @@ pub(super) struct Database {
     owners: Arc<Owners>,
     reader: Arc<Mutex<Connection>>,
     writer: Option<JoinHandle<()>>,
+    /// Whether no call was noted as running when it was opened, until somebody asks.
+    none_running: AtomicBool,
     /// The index of the write-ahead log, which every process maps.
     log_index: OnceLock<Option<File>>,
 }
@@ -60,10 +63,18 @@ impl Database {
         let owners = Arc::new(Owners::new(folder, options.busy_timeout));
         let (for_writer, its_owners) = (Arc::clone(&queue), Arc::clone(&owners));
         let file = DatabaseFile::new(&path)?;
+        // Asked with this connection, which has read the tables already: most starts need no reader at all.
+        let none_running = AtomicBool::new(running::is_empty(&connection));
         let thread = std::thread::Builder::new().name("haft-store".into());
         let writer =
             thread.spawn(move || writer::run(connection, for_writer, &its_owners, &file)).map_err(|error| StoreError::io(&path, error))?;
-        Ok((Self { path, queue, owners, reader: Arc::new(Mutex::new(reader)), writer: Some(writer), log_index: OnceLock::new() }, notice))
+        let reader = Arc::new(Mutex::new(reader));
+        Ok((Self { path, queue, owners, reader, writer: Some(writer), none_running, log_index: OnceLock::new() }, notice))
+    }
+
+    /// Whether no call was noted as running when the database was opened. Known once: later, others may have begun some.
+    pub(super) fn takes_none_running(&self) -> bool {
+        self.none_running.swap(false, Ordering::Relaxed)
     }
 
     pub(super) fn path(&self) -> &Path {

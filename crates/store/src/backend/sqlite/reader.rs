@@ -19,6 +19,13 @@ pub(super) fn list(connection: &Connection, filter: &CallFilter) -> rusqlite::Re
     connection.prepare_cached(&sql)?.query_map(values.as_slice(), rows::call)?.collect()
 }
 
+/// Calls whose ids are not less than this.
+pub(super) fn count_since(connection: &Connection, first: &str) -> rusqlite::Result<u64> {
+    connection
+        .prepare_cached("SELECT count(*) FROM calls WHERE id >= ?")?
+        .query_row([first], |row| row.get::<_, i64>(0).map(i64::unsigned_abs))
+}
+
 /// As [`list`], for a database with damaged pages: the calls that can be read.
 pub(super) fn list_readable(connection: &Connection, filter: &CallFilter) -> rusqlite::Result<Vec<CallRecord>> {
     let (condition, values) = condition(filter);

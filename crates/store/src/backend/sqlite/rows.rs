@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::types::Type;
-use rusqlite::{Connection, Row, params};
+use rusqlite::{CachedStatement, Connection, Row, params};
 use serde_json::Value;
 
 use crate::backend::values::{bytes, joined, nanoseconds, nanoseconds_since_1970, path, split, time};
@@ -33,13 +33,18 @@ const PUT_IMAGE: &str = "INSERT INTO pre_images (record, path, content, mode, af
 const REMOVE_IMAGE: &str = "DELETE FROM pre_images WHERE sequence = \
      (SELECT max(sequence) FROM pre_images WHERE record = ?1 AND path = ?2 AND after IS ?3)";
 
-pub(super) fn put_call(connection: &Connection, record: &CallRow) -> rusqlite::Result<()> {
+/// The statement that writes a call, for all calls of a group.
+pub(super) fn prepare_call(connection: &Connection) -> rusqlite::Result<CachedStatement<'_>> {
+    connection.prepare_cached(PUT_CALL)
+}
+
+pub(super) fn put_call(statement: &mut CachedStatement<'_>, record: &CallRow) -> rusqlite::Result<()> {
     let (status, error_type) = match &record.status {
         CallStatus::Begun => ("begun", None),
         CallStatus::Success => ("success", None),
         CallStatus::Error(kind) => ("error", Some(kind)),
     };
-    connection.prepare_cached(PUT_CALL)?.execute(params![
+    statement.execute(params![
         record.id,
         record.call_id,
         &*record.session,

@@ -47,6 +47,11 @@ pub(super) fn end(connection: &Connection, record: &str) -> rusqlite::Result<()>
     Ok(())
 }
 
+/// Whether no call is noted at all; not where that cannot be read.
+pub(super) fn is_empty(connection: &Connection) -> bool {
+    connection.query_row("SELECT NOT EXISTS (SELECT 1 FROM running)", [], |row| row.get(0)).unwrap_or(false)
+}
+
 /// The calls whose process has ended without recording an outcome, each with the id of that process, the oldest first.
 pub(super) fn interrupted(connection: &Connection, owners: &Owners) -> Result<Vec<(String, String)>, SqlFault> {
     let mut statement = connection.prepare_cached("SELECT record, presence FROM running ORDER BY record")?;

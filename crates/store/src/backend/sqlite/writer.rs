@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{CachedStatement, Connection, TransactionBehavior};
 
 use super::database::DatabaseFile;
 use super::failure::{copy_of, is_own};
@@ -76,19 +76,29 @@ fn commit(
         owners.announce().ok();
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let answers = group.iter().map(|item| apply(&transaction, &item.change, owners)).collect::<rusqlite::Result<_>>()?;
+    let mut calls = None;
+    let answers = group.iter().map(|item| apply(&transaction, &mut calls, &item.change, owners)).collect::<rusqlite::Result<_>>()?;
+    drop(calls);
     transaction.commit()?;
     Ok(answers)
 }
 
+/// The statement that writes calls, once one is written.
+type CallStatement<'a> = Option<CachedStatement<'a>>;
+
 /// The outer error is the database's, the inner one this change's own.
-fn apply(connection: &Connection, change: &StoreChange, owners: &Owners) -> rusqlite::Result<ChangeAnswer> {
+fn apply<'a>(
+    connection: &'a Connection,
+    calls: &mut CallStatement<'a>,
+    change: &StoreChange,
+    owners: &Owners,
+) -> rusqlite::Result<ChangeAnswer> {
     let result = match change {
         StoreChange::Session(change) => return session_change::apply(connection, change, owners),
         StoreChange::Job(change) => return jobs::apply(connection, change),
         StoreChange::Channel(change) => return channels::apply(connection, change),
         StoreChange::Automation(write) => return automation::apply(connection, write, owners),
-        StoreChange::Record(record) => put_call(connection, record, owners).map(|()| true),
+        StoreChange::Record(record) => put_call(connection, calls, record, owners).map(|()| true),
         StoreChange::TakeInterrupted { record, ended } => {
             return running::take(connection, owners, record, ended).map(|taken| Ok(u64::from(taken)));
         }
@@ -112,8 +122,12 @@ fn apply(connection: &Connection, change: &StoreChange, owners: &Owners) -> rusq
     }
 }
 
-fn put_call(connection: &Connection, record: &CallRow, owners: &Owners) -> rusqlite::Result<()> {
-    rows::put_call(connection, record)?;
+fn put_call<'a>(connection: &'a Connection, calls: &mut CallStatement<'a>, record: &CallRow, owners: &Owners) -> rusqlite::Result<()> {
+    let statement = match calls {
+        Some(statement) => statement,
+        None => calls.insert(rows::prepare_call(connection)?),
+    };
+    rows::put_call(statement, record)?;
     running::note(connection, owners, &record.id, &record.status)
 }
 
@@ -150,7 +164,7 @@ mod tests {
     }
 
     fn waiting(change: StoreChange) -> QueueItem {
-        QueueItem { change, reply: None, weight: 0 }
+        QueueItem { change, reply: None, weight: 0, bytes: 0 }
     }
 
     fn session_items() -> [QueueItem; 3] {

@@ -12,6 +12,8 @@ use crate::{CallRecord, CallRow, CallStatus, PreImageRecord, StoreError};
 pub(in crate::backend) const MAX_QUEUED_BYTES: usize = 64 << 20;
 /// The least weight of a record: no more than 4096 wait.
 pub(in crate::backend) const MIN_WEIGHT: usize = MAX_QUEUED_BYTES / 4096;
+/// What a record takes in memory beside its texts, until it is written.
+pub(in crate::backend) const RECORD_BYTES: usize = 1024;
 
 /// A change to be written.
 pub(in crate::backend) enum StoreChange {
@@ -57,7 +59,10 @@ pub(in crate::backend) type ChangeAnswer = Result<u64, StoreError>;
 pub(in crate::backend) struct QueueItem {
     pub(in crate::backend) change: StoreChange,
     pub(in crate::backend) reply: Option<oneshot::Sender<ChangeAnswer>>,
+    /// Against the limit of the queue.
     pub(in crate::backend) weight: usize,
+    /// What it takes in memory, about.
+    pub(in crate::backend) bytes: usize,
 }
 
 impl QueueItem {
@@ -96,8 +101,8 @@ pub(in crate::backend) fn answer(reply: oneshot::Sender<ChangeAnswer>, answer: C
 }
 
 /// The approximate size of a record. Effects and rewritten arguments are about as large as the arguments they come from.
-pub(in crate::backend) fn weight_of(record: &CallRecord) -> usize {
-    (3 * size_of_value(&record.arguments) + record.summary.len()).max(MIN_WEIGHT)
+pub(in crate::backend) fn bytes_of(record: &CallRecord) -> usize {
+    RECORD_BYTES + 3 * size_of_value(&record.arguments) + record.summary.len()
 }
 
 fn size_of_value(value: &Value) -> usize {

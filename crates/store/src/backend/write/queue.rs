@@ -9,11 +9,15 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::item::{ChangeAnswer, MAX_QUEUED_BYTES, MIN_WEIGHT, QueueItem, StoreChange, answer, weight_of};
+use super::item::{ChangeAnswer, MAX_QUEUED_BYTES, MIN_WEIGHT, QueueItem, RECORD_BYTES, StoreChange, answer, bytes_of};
 use crate::{CallRecord, CallRow, StoreError};
 
-/// This many waiting records are worth a commit at once.
-const GROUP: usize = 2048;
+/// So many bytes of records are worth a commit at once, and one commit has no more: its records are in memory as they are written.
+const GROUP_BYTES: usize = 1 << 20;
+/// From here on calls wait for the writer to take what is queued: it may get no processor while they have it, and memory would grow.
+const MOST_AHEAD: usize = GROUP_BYTES + GROUP_BYTES / 2;
+/// How long they wait for that, once for each group: a writer that needs longer waits for the disk or for another process.
+const LONGEST_AHEAD: Duration = Duration::from_millis(100);
 /// How long the writer waits for more before it commits, unless a caller waits. Long enough that a burst of calls is over by
 /// then: a writer that works beside it competes for memory and for the processor.
 const LINGER: Duration = Duration::from_millis(25);
@@ -40,6 +44,10 @@ struct QueueState {
     items: Vec<QueueItem>,
     /// Total weight of unsettled items, the writer's current group included.
     weight: usize,
+    /// The memory of the items that the writer has not taken yet.
+    bytes: usize,
+    /// A call waited for the writer to take a group, in vain: others do not wait again until it takes one.
+    held_up: bool,
     waiting: WriterWait,
     /// A caller waits for an item.
     urgent: bool,
@@ -67,6 +75,8 @@ impl WriteQueue {
         let state = QueueState {
             items: Vec::new(),
             weight: 0,
+            bytes: 0,
+            held_up: false,
             waiting: WriterWait::No,
             urgent: false,
             blocked: 0,
@@ -83,23 +93,26 @@ impl WriteQueue {
 
     /// Adds a record without waiting for it. Reports failures of earlier ones.
     pub(in crate::backend) fn append(&self, record: CallRecord) -> Result<(), StoreError> {
-        let weight = weight_of(&record);
-        self.add(StoreChange::Record(Box::new(record.into())), weight)
+        let bytes = bytes_of(&record);
+        self.add(StoreChange::Record(Box::new(record.into())), bytes)
     }
 
-    /// Adds a record that the writer is to make. It counts as a small one: its maker promises that.
-    pub(in crate::backend) fn append_with(&self, make: Box<dyn FnOnce() -> CallRow + Send>) -> Result<(), StoreError> {
-        self.add(StoreChange::Deferred(make), MIN_WEIGHT)
+    /// Adds a record that the writer is to make, with texts of about this size.
+    pub(in crate::backend) fn append_with(&self, texts: usize, make: Box<dyn FnOnce() -> CallRow + Send>) -> Result<(), StoreError> {
+        self.add(StoreChange::Deferred(make), RECORD_BYTES + texts)
     }
 
-    fn add(&self, change: StoreChange, weight: usize) -> Result<(), StoreError> {
+    fn add(&self, change: StoreChange, bytes: usize) -> Result<(), StoreError> {
+        let weight = bytes.max(MIN_WEIGHT);
         let mut state = self.lock();
         state.refuse_if_closed()?;
         if state.is_full(weight) {
             state = self.wait_for_space(state, weight)?;
+        } else if state.is_ahead() {
+            state = self.wait_for_writer(state);
         }
         let report = state.report();
-        self.put(state, QueueItem { change, reply: None, weight });
+        self.put(state, QueueItem { change, reply: None, weight, bytes });
         report
     }
 
@@ -113,7 +126,7 @@ impl WriteQueue {
             return state.lost.take().map_or(Ok(None), Err);
         }
         let (reply, outcome) = oneshot::channel();
-        self.put(state, QueueItem { change, reply: Some(reply), weight });
+        self.put(state, QueueItem { change, reply: Some(reply), weight, bytes: RECORD_BYTES });
         Ok(Some(outcome))
     }
 
@@ -122,13 +135,14 @@ impl WriteQueue {
         let mut state = self.lock();
         state.refuse_if_closed()?;
         state.urgent = true;
-        self.put(state, QueueItem { change, reply: None, weight: MIN_WEIGHT });
+        self.put(state, QueueItem { change, reply: None, weight: MIN_WEIGHT, bytes: RECORD_BYTES });
         Ok(())
     }
 
     fn put(&self, mut state: MutexGuard<'_, QueueState>, item: QueueItem) {
         state.urgent |= item.reply.is_some();
         state.weight += item.weight;
+        state.bytes += item.bytes;
         state.items.push(item);
         let wake = state.is_met(state.waiting);
         if wake {
@@ -157,6 +171,18 @@ impl WriteQueue {
         Ok(state)
     }
 
+    /// Lets the writer take what is queued.
+    fn wait_for_writer<'a>(&'a self, mut state: MutexGuard<'a, QueueState>) -> MutexGuard<'a, QueueState> {
+        state.blocked += 1;
+        let (mut state, _) = self
+            .space
+            .wait_timeout_while(state, LONGEST_AHEAD, |state| state.is_ahead() && !state.closed)
+            .unwrap_or_else(PoisonError::into_inner);
+        state.blocked -= 1;
+        state.held_up |= state.is_ahead();
+        state
+    }
+
     /// For the writer: the next group, with what it still holds from a failed one; `None` at the end.
     pub(in crate::backend) fn next_group(&self, held: Vec<QueueItem>) -> Option<Vec<QueueItem>> {
         let mut state = self.lock();
@@ -167,8 +193,8 @@ impl WriteQueue {
             state = self.sleep(state, WriterWait::Request, RETRY);
         }
         let mut group = held;
-        group.append(&mut state.items);
-        state.urgent = false;
+        group.append(&mut state.take_group());
+        self.wake_blocked(&state);
         drop(state);
         group.iter_mut().for_each(QueueItem::make);
         if group.is_empty() { None } else { Some(group) }
@@ -245,11 +271,33 @@ impl QueueState {
         self.weight > 0 && self.weight + more > MAX_QUEUED_BYTES
     }
 
+    /// The items of the next group. A caller that waits for one behind them is still waiting.
+    fn take_group(&mut self) -> Vec<QueueItem> {
+        let mut bytes = 0;
+        let fits = |item: &&QueueItem| {
+            let before = bytes;
+            bytes += item.bytes;
+            before < GROUP_BYTES
+        };
+        let count = self.items.iter().take_while(fits).count();
+        let rest = self.items.split_off(count);
+        let group = std::mem::replace(&mut self.items, rest);
+        self.bytes -= group.iter().map(|item| item.bytes).sum::<usize>();
+        self.urgent &= !self.items.is_empty();
+        self.held_up = false;
+        group
+    }
+
+    /// Whether calls are so far ahead of a writer that works that they should wait for it.
+    fn is_ahead(&self) -> bool {
+        self.bytes > MOST_AHEAD && self.stuck.is_none() && !self.held_up
+    }
+
     fn is_met(&self, waiting: WriterWait) -> bool {
         match waiting {
             WriterWait::No => false,
             WriterWait::Work => !self.items.is_empty(),
-            WriterWait::Group => self.urgent || self.items.len() >= GROUP,
+            WriterWait::Group => self.urgent || self.bytes >= GROUP_BYTES,
             WriterWait::Request => self.urgent,
         }
     }
@@ -265,3 +313,6 @@ impl QueueState {
         self.stuck.as_ref().map_or(Ok(()), |tell| Err(tell()))
     }
 }
+
+#[cfg(test)]
+mod tests;
