@@ -2,7 +2,7 @@
 
 use std::io;
 
-use tokio::io::{AsyncBufRead, AsyncBufReadExt};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, BufReader};
 
 /// What was read.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,6 +25,13 @@ pub(crate) struct BoundedLines<R> {
     skips: bool,
     /// Whether the line was handed out.
     is_complete: bool,
+}
+
+impl<R: AsyncRead + Unpin> BoundedLines<BufReader<R>> {
+    /// Whether the end of a line is in memory already.
+    pub(crate) fn has_next(&self) -> bool {
+        self.reader.buffer().contains(&b'\n')
+    }
 }
 
 impl<R: AsyncBufRead + Unpin> BoundedLines<R> {
@@ -74,8 +81,6 @@ impl<R: AsyncBufRead + Unpin> BoundedLines<R> {
 
 #[cfg(test)]
 mod tests {
-    use tokio::io::BufReader;
-
     use super::*;
 
     async fn all(input: &[u8], longest: usize, buffer: usize) -> Vec<Option<String>> {

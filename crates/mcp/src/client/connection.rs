@@ -399,6 +399,13 @@ fn greeting_failure(error: &ClientInitializeError) -> String {
         other if other.is_authorization_required() => {
             "it refuses the token, or wants one: name the variable that holds it in token_env".to_owned()
         }
+        ClientInitializeError::TransportError { error, .. } => format!("it cannot be reached: {}", root_cause(&*error.error)),
         other => haft_text::display::shorten(&other.to_string(), 500).into_owned(),
     }
+}
+
+/// What is at the end of a chain of errors: those before it name types of the SDK.
+fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
+    let last = std::iter::successors(Some(error), |error| error.source()).take(16).last();
+    haft_text::display::shorten(&last.unwrap_or(error).to_string(), 300).into_owned()
 }

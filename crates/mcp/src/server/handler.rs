@@ -11,7 +11,7 @@ use rmcp::model::{
     SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
-use rmcp::{ErrorData, RoleServer, ServerHandler};
+use rmcp::{ErrorData, Peer, RoleServer, ServerHandler};
 use tokio_util::sync::CancellationToken;
 
 use super::backend::ToolBackend;
@@ -30,6 +30,8 @@ const INSTRUCTIONS: &str = "The tools of Haft. Every call passes the policy of i
 pub(super) struct ToolServer {
     shared: Arc<SharedParts>,
     own: Arc<OnceLock<Arc<ClientSession>>>,
+    /// Where calls are answered without the SDK: the client, once it has shaken hands.
+    direct: Option<Arc<OnceLock<Peer<RoleServer>>>>,
 }
 
 haft_contract::opaque_debug!(ToolServer);
@@ -54,12 +56,22 @@ impl ToolServer {
     /// A server of these tools. Cancelling the token ends every call.
     pub(super) fn new(backend: Arc<dyn ToolBackend>, closing: CancellationToken) -> Self {
         let shared = SharedParts { backend, closing, stateless: OnceLock::new(), listing: Mutex::default() };
-        Self { shared: Arc::new(shared), own: Arc::default() }
+        Self { shared: Arc::new(shared), own: Arc::default(), direct: None }
+    }
+
+    /// Lets the transport answer calls without the SDK.
+    pub(super) fn with_direct_calls(self) -> Self {
+        Self { direct: Some(Arc::default()), ..self }
+    }
+
+    /// The client, if its calls can be answered without the SDK: it has shaken hands, so that no request has to say who sends it.
+    pub(super) fn direct_peer(&self) -> Option<&Peer<RoleServer>> {
+        self.direct.as_ref()?.get()
     }
 
     /// A server of the same tools for another client.
     pub(super) fn for_next_client(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared), own: Arc::default() }
+        Self { shared: Arc::clone(&self.shared), own: Arc::default(), direct: None }
     }
 
     /// Waits until no call runs. Calls that come meanwhile are refused.
@@ -166,6 +178,7 @@ impl ServerHandler for ToolServer {
     async fn initialize(&self, request: InitializeRequestParams, context: Context) -> Result<InitializeResult, ErrorData> {
         self.own.get_or_init(|| self.new_client());
         context.peer.set_peer_info(request.clone());
+        self.direct.iter().for_each(|direct| drop(direct.set(context.peer.clone())));
         self.negotiate_initialize(&request)
     }
 

@@ -2,24 +2,30 @@
 
 mod line;
 mod message;
+mod output;
 mod pending;
 
 use std::io;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use haft_text::display;
-use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ErrorData, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
-use rmcp::service::ServerInitializeError;
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, ErrorData, JsonRpcMessage, MetaObject, RequestId, RequestMetaObject, ServerJsonRpcMessage,
+};
+use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::transport::Transport;
-use rmcp::{RoleServer, ServiceExt};
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
-use tokio::sync::{Mutex, Semaphore};
+use rmcp::{Peer, RoleServer, ServerHandler, ServiceExt};
+use tokio::io::{AsyncRead, AsyncWrite, BufReader};
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use self::line::line_of;
-use self::message::{MessageFault, parse};
+use self::line::{push_answer, push_message};
+use self::message::{CallLine, MessageFault, ParsedLine, parse};
+use self::output::MessageOutput;
 use self::pending::{PendingRequests, RequestRefusal};
 use super::backend::ToolBackend;
 use super::handler::ToolServer;
@@ -33,6 +39,8 @@ const MOST_FAULTS: usize = 100;
 const MOST_REFUSALS: usize = 64;
 /// After the end of the input, running calls have this long to end by themselves.
 const GRACE: Duration = Duration::from_secs(2);
+/// Answers wait for others that can be given at once, up to this many bytes.
+const TOGETHER: usize = 64 * 1024;
 /// How long calls may take to end after they were cancelled.
 const CANCELLED_GRACE: Duration = Duration::from_secs(10);
 
@@ -61,8 +69,8 @@ where
     W: AsyncWrite + Send + Unpin + 'static,
 {
     let closing = stop.child_token();
-    let server = ToolServer::new(backend, closing.clone());
-    let transport = StdioTransport::new(input, output, closing.clone());
+    let server = ToolServer::new(backend, closing.clone()).with_direct_calls();
+    let transport = StdioTransport::new(server.clone(), input, output, closing.clone());
     let calls = server.clone();
     let running = match server.serve_with_ct(transport, stop.clone()).await {
         Ok(running) => running,
@@ -78,44 +86,34 @@ where
 }
 
 /// Reads and writes messages. Nothing that a client sends is kept beyond one bounded line.
+///
+/// Calls, which are nearly all messages, are answered here without the SDK, which knows of neither the request nor the answer; all else
+/// (the handshake, lists, notifications, questions to the client and their answers) is the SDK's.
 struct StdioTransport<R, W> {
+    server: ToolServer,
     lines: BoundedLines<BufReader<R>>,
-    output: Arc<MessageWriter<W>>,
+    output: Arc<MessageOutput<W>>,
     pending: Arc<PendingRequests>,
     closing: CancellationToken,
     refusals: Arc<Semaphore>,
     faults: usize,
+    /// Whether answers wait for a flush.
+    has_answers: bool,
     /// When to stop waiting for running calls, once the input has ended.
     ends_at: Option<Instant>,
 }
 
-struct MessageWriter<W> {
-    writer: Mutex<Option<W>>,
-    closing: CancellationToken,
-}
-
-impl<W: AsyncWrite + Unpin> MessageWriter<W> {
-    async fn write(&self, line: &[u8]) -> io::Result<()> {
-        let mut writer = self.writer.lock().await;
-        let writer = writer.as_mut().ok_or(io::ErrorKind::NotConnected)?;
-        let written = async {
-            writer.write_all(line).await?;
-            writer.flush().await
-        };
-        // A client that reads nothing any more has gone.
-        written.await.inspect_err(|_| self.closing.cancel())
-    }
-}
-
 impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> StdioTransport<R, W> {
-    fn new(input: R, output: W, closing: CancellationToken) -> Self {
+    fn new(server: ToolServer, input: R, output: W, closing: CancellationToken) -> Self {
         Self {
+            server,
             lines: BoundedLines::new(BufReader::new(input), LONGEST_LINE),
-            output: Arc::new(MessageWriter { writer: Mutex::new(Some(output)), closing: closing.clone() }),
+            output: Arc::new(MessageOutput::new(output, closing.clone())),
             pending: Arc::default(),
             closing,
             refusals: Arc::new(Semaphore::new(MOST_REFUSALS)),
             faults: 0,
+            has_answers: false,
             ends_at: None,
         }
     }
@@ -125,10 +123,9 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> StdioTranspor
     fn refuse(&self, id: Option<RequestId>, error: ErrorData) -> Option<()> {
         let permit = Arc::clone(&self.refusals).try_acquire_owned().ok()?;
         let output = Arc::clone(&self.output);
+        output.push(|line| push_message(line, &ServerJsonRpcMessage::error(error, id))).ok()?;
         tokio::spawn(async move {
-            if let Ok(line) = line_of(&mut ServerJsonRpcMessage::error(error, id)) {
-                output.write(&line).await.ok();
-            }
+            output.flush().await.ok();
             drop(permit);
         });
         Some(())
@@ -143,20 +140,13 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> StdioTranspor
     }
 
     /// Takes a message, or refuses it here.
-    fn accept(&self, message: ClientJsonRpcMessage) -> AcceptedMessage {
-        let refused = |refused: Option<()>| if refused.is_some() { AcceptedMessage::Refused } else { AcceptedMessage::Overrun };
-        match &message {
-            JsonRpcMessage::Request(request) => match self.pending.begin(&request.id) {
-                Ok(()) => {}
-                Err(RequestRefusal::InUse) => {
-                    let text = format!("The id {} belongs to another request, which runs or was cancelled: use a new one.", request.id);
-                    return refused(self.refuse(None, ErrorData::invalid_request(text, None)));
+    fn accept(&self, message: Box<ClientJsonRpcMessage>) -> AcceptedMessage {
+        match &*message {
+            JsonRpcMessage::Request(request) => {
+                if let Some(refused) = self.begin(&request.id, None) {
+                    return refused;
                 }
-                Err(RequestRefusal::TooMany) => {
-                    let error = ErrorData::internal_error("Too many requests are open: wait for answers first.", None);
-                    return refused(self.refuse(Some(request.id.clone()), error));
-                }
-            },
+            }
             JsonRpcMessage::Notification(notification) => {
                 if let ClientNotification::CancelledNotification(cancelled) = &notification.notification {
                     cancelled.params.request_id.iter().for_each(|id| self.pending.cancel(id));
@@ -164,7 +154,69 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> StdioTranspor
             }
             _ => {}
         }
-        AcceptedMessage::Taken(Box::new(message))
+        AcceptedMessage::Taken(message)
+    }
+
+    /// Begins a request, unless it is refused.
+    fn begin(&self, id: &RequestId, cancel: Option<&CancellationToken>) -> Option<AcceptedMessage> {
+        let refused = match self.pending.begin(id, cancel) {
+            Ok(()) => return None,
+            Err(RequestRefusal::InUse) => {
+                let text = format!("The id {id} belongs to another request, which runs or was cancelled: use a new one.");
+                self.refuse(None, ErrorData::invalid_request(text, None))
+            }
+            Err(RequestRefusal::TooMany) => {
+                let error = ErrorData::internal_error("Too many requests are open: wait for answers first.", None);
+                self.refuse(Some(id.clone()), error)
+            }
+        };
+        Some(if refused.is_some() { AcceptedMessage::Refused } else { AcceptedMessage::Overrun })
+    }
+
+    /// Answers a call, or hands it to the SDK.
+    fn accept_call(&mut self, call: CallLine) -> AcceptedMessage {
+        let Some(peer) = self.server.direct_peer().filter(|_| call.is_plain()).cloned() else {
+            return self.accept(Box::new(call.into_message()));
+        };
+        let cancel = CancellationToken::new();
+        if let Some(refused) = self.begin(&call.id, Some(&cancel)) {
+            return refused;
+        }
+        self.answer(call, peer, cancel);
+        AcceptedMessage::Answered
+    }
+
+    /// Runs a call. Most are done at once, and cost no task; others continue behind this.
+    fn answer(&mut self, call: CallLine, peer: Peer<RoleServer>, cancel: CancellationToken) {
+        let CallLine { id, params, meta } = call;
+        let mut context = RequestContext::new(id.clone(), peer);
+        context.ct = cancel;
+        if let Some(meta) = meta {
+            context.meta = RequestMetaObject(MetaObject(meta));
+        }
+        let (server, output, pending) = (self.server.clone(), Arc::clone(&self.output), Arc::clone(&self.pending));
+        let mut answering = Box::pin(async move {
+            let panicked = |_| Err(ErrorData::internal_error("The call ended without a result.", None));
+            let answer = AssertUnwindSafe(server.call_tool(params, context)).catch_unwind().await.unwrap_or_else(panicked);
+            pending.end_with(&id, || drop(output.push(|line| push_answer(line, id.clone(), answer))));
+        });
+        if (&mut answering).now_or_never().is_some() {
+            self.has_answers = true;
+            return;
+        }
+        let output = Arc::clone(&self.output);
+        tokio::spawn(async move {
+            answering.await;
+            output.flush().await.ok();
+        });
+    }
+
+    /// Writes the answers that were given, unless the next message is here as well and may be answered with them.
+    fn send_answers(&mut self) {
+        if self.has_answers && !(self.lines.has_next() && self.output.len() < TOGETHER) {
+            self.has_answers = false;
+            self.output.flush_behind();
+        }
     }
 
     /// Lets running calls end, then ends them.
@@ -186,52 +238,65 @@ where
 {
     type Error = io::Error;
 
-    fn send(&mut self, mut message: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
+    fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
         match &message {
             JsonRpcMessage::Response(response) => self.pending.end(&response.id),
             JsonRpcMessage::Error(error) => error.id.iter().for_each(|id| self.pending.end(id)),
             _ => {}
         }
-        // A future without the message is small: the service keeps the memory of each until it has looked at its end.
-        let (output, line) = (Arc::clone(&self.output), line_of(&mut message));
-        async move { output.write(&line?).await }
+        let (output, pushed) = (Arc::clone(&self.output), self.output.push(|line| push_message(line, &message)));
+        async move {
+            pushed?;
+            output.flush().await
+        }
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            match self.lines.read().await {
-                Ok(LineRead::Line) if self.lines.line().trim_ascii().is_empty() => {}
+            self.send_answers();
+            let accepted = match self.lines.read().await {
+                Ok(LineRead::Line) if self.lines.line().trim_ascii().is_empty() => continue,
                 Ok(LineRead::Line) => match parse(self.lines.line()) {
-                    Ok(Some(message)) => match self.accept(message) {
-                        AcceptedMessage::Taken(message) => return Some(*message),
-                        AcceptedMessage::Refused => {}
-                        AcceptedMessage::Overrun => return None,
-                    },
-                    Ok(None) => {}
-                    Err(fault) => self.fault(*fault)?,
+                    Ok(ParsedLine::Call(call)) => self.accept_call(call),
+                    Ok(ParsedLine::Message(message)) => self.accept(message),
+                    Ok(ParsedLine::Nothing) => continue,
+                    Err(fault) => {
+                        self.fault(*fault)?;
+                        continue;
+                    }
                 },
                 Ok(LineRead::TooLong) => {
                     let text = format!("The message is longer than {LONGEST_LINE} bytes: send less, or write it to a file first.");
                     self.fault(MessageFault { id: None, error: ErrorData::invalid_request(text, None) })?;
+                    continue;
                 }
                 Ok(LineRead::End) | Err(_) => {
                     self.end().await;
                     return None;
                 }
+            };
+            match accepted {
+                AcceptedMessage::Taken(message) => return Some(*message),
+                AcceptedMessage::Answered | AcceptedMessage::Refused => {}
+                AcceptedMessage::Overrun => return None,
             }
         }
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        drop(self.output.writer.lock().await.take());
+        // Answers that were given before the end.
+        tokio::time::timeout(GRACE, self.output.flush()).await.ok();
+        self.output.close().await;
         Ok(())
     }
 }
 
 /// What became of a message.
 enum AcceptedMessage {
-    /// It is answered by the server.
+    /// It is answered by the SDK.
     Taken(Box<ClientJsonRpcMessage>),
+    /// It is a call that runs, or is done.
+    Answered,
     /// It was refused.
     Refused,
     /// The client reads no refusals any more.

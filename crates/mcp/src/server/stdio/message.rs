@@ -7,14 +7,51 @@ use rmcp::model::{
 };
 use serde_json::Value;
 
+/// The key of the token under which a client wants progress.
+const PROGRESS_TOKEN: &str = "progressToken";
+
 /// A line that is no message.
 pub(super) struct MessageFault {
     pub(super) id: Option<RequestId>,
     pub(super) error: ErrorData,
 }
 
-/// Parses a message; `None` for a notification that is not known.
-pub(super) fn parse(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Box<MessageFault>> {
+/// What a line says.
+#[expect(clippy::large_enum_variant, reason = "nearly every message is a call, which is used at once")]
+pub(super) enum ParsedLine {
+    /// A call of the usual shape, which is nearly every message.
+    Call(CallLine),
+    /// Anything else that the SDK knows.
+    Message(Box<ClientJsonRpcMessage>),
+    /// A notification that is not known.
+    Nothing,
+}
+
+/// A call of the usual shape.
+pub(super) struct CallLine {
+    pub(super) id: RequestId,
+    pub(super) params: CallToolRequestParams,
+    pub(super) meta: Option<JsonObject>,
+}
+
+impl CallLine {
+    /// Whether nothing about the call needs the SDK: it says no more of itself than where its progress goes.
+    pub(super) fn is_plain(&self) -> bool {
+        self.meta.as_ref().is_none_or(|meta| meta.keys().all(|key| key == PROGRESS_TOKEN))
+    }
+
+    /// The same call for the SDK.
+    pub(super) fn into_message(self) -> ClientJsonRpcMessage {
+        let mut request = CallToolRequest::new(self.params);
+        if let Some(meta) = self.meta {
+            request.extensions.insert(RequestMetaObject(MetaObject(meta)));
+        }
+        JsonRpcMessage::request(ClientRequest::CallToolRequest(request), self.id)
+    }
+}
+
+/// Parses a message.
+pub(super) fn parse(line: &[u8]) -> Result<ParsedLine, Box<MessageFault>> {
     let fault = |id, code, text: String| Box::new(MessageFault { id, error: ErrorData::new(code, text, None) });
     let text = std::str::from_utf8(line).map_err(|_| fault(None, ErrorCode::PARSE_ERROR, "The message is not UTF-8.".to_owned()))?;
     let value = match parse_strict(text) {
@@ -25,7 +62,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Box<Mes
         }
     };
     let value = match call_request(value) {
-        Ok(call) => return Ok(Some(call)),
+        Ok(call) => return Ok(ParsedLine::Call(call)),
         Err(value) => value,
     };
     if value.is_array() {
@@ -33,8 +70,8 @@ pub(super) fn parse(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Box<Mes
     }
     let (id, is_notification) = (id_of(&value), value.get("method").is_some() && value.get("id").is_none());
     match serde_json::from_value(value) {
-        Ok(message) => Ok(Some(message)),
-        Err(_) if is_notification => Ok(None),
+        Ok(message) => Ok(ParsedLine::Message(Box::new(message))),
+        Err(_) if is_notification => Ok(ParsedLine::Nothing),
         Err(_) => Err(fault(id, ErrorCode::INVALID_REQUEST, "This is not a message of JSON-RPC 2.0 that MCP knows.".to_owned())),
     }
 }
@@ -43,9 +80,8 @@ fn id_of(value: &Value) -> Option<RequestId> {
     value.get("id").and_then(|id| serde_json::from_value(id.clone()).ok())
 }
 
-/// A call of the usual shape, which is nearly every message. The SDK tries one kind of request after the other on a copy; any other
-/// shape is left to it.
-fn call_request(value: Value) -> Result<ClientJsonRpcMessage, Value> {
+/// A call of the usual shape. The SDK tries one kind of request after the other on a copy; any other shape is left to it.
+fn call_request(value: Value) -> Result<CallLine, Value> {
     let Value::Object(mut message) = value else { return Err(value) };
     let id = match message.get("id") {
         Some(Value::Number(number)) => number.as_i64().map(RequestId::Number),
@@ -57,7 +93,7 @@ fn call_request(value: Value) -> Result<ClientJsonRpcMessage, Value> {
         && message.get("method").is_some_and(|method| method == "tools/call")
         && message.get("params").is_some_and(is_usual);
     match (id, message.get_mut("params")) {
-        (Some(id), Some(Value::Object(params))) if is_call => Ok(JsonRpcMessage::request(call_of(params), id)),
+        (Some(id), Some(Value::Object(params))) if is_call => Ok(call_of(id, params)),
         _ => Err(Value::Object(message)),
     }
 }
@@ -72,7 +108,7 @@ fn is_usual(params: &Value) -> bool {
     params.as_object().is_some_and(|params| params.contains_key("name") && params.iter().all(is_known))
 }
 
-fn call_of(params: &mut JsonObject) -> ClientRequest {
+fn call_of(id: RequestId, params: &mut JsonObject) -> CallLine {
     let mut take = |key: &str| params.get_mut(key).map(Value::take);
     let mut call = CallToolRequestParams::default();
     if let Some(Value::String(name)) = take("name") {
@@ -81,11 +117,8 @@ fn call_of(params: &mut JsonObject) -> ClientRequest {
     if let Some(Value::Object(arguments)) = take("arguments") {
         call.arguments = Some(arguments);
     }
-    let mut request = CallToolRequest::new(call);
-    if let Some(Value::Object(meta)) = take("_meta") {
-        request.extensions.insert(RequestMetaObject(MetaObject(meta)));
-    }
-    ClientRequest::CallToolRequest(request)
+    let meta = take("_meta").and_then(|meta| if let Value::Object(meta) = meta { Some(meta) } else { None });
+    CallLine { id, params: call, meta }
 }
 
 #[cfg(test)]
@@ -123,9 +156,23 @@ mod tests {
             r#"{"params":{"_meta":{"progressToken":"t","k":{}},"name":"a\u0062"},"id":"a-1","method":"tools/call","jsonrpc":"2.0"}"#,
             r#"{"jsonrpc":"2.0","id":-7,"method":"tools/call","params":{"name":"","arguments":{}}}"#,
         ] {
-            let made = call_request(serde_json::from_str(line).unwrap()).unwrap();
+            let made = call_request(serde_json::from_str(line).unwrap()).unwrap_or_else(|_| panic!("{line}")).into_message();
             let expected: ClientJsonRpcMessage = serde_json::from_str(line).unwrap();
             assert_eq!(format!("{made:?}"), format!("{expected:?}"), "{line}");
+        }
+    }
+
+    #[test]
+    fn call_that_says_more_of_itself_is_not_plain() {
+        for (meta, expected) in [
+            ("", true),
+            (r#","_meta":{}"#, true),
+            (r#","_meta":{"progressToken":7}"#, true),
+            (r#","_meta":{"progressToken":7,"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#, false),
+        ] {
+            let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"a"{meta}}}}}"#);
+            let Ok(ParsedLine::Call(call)) = parse(line.as_bytes()) else { panic!("{line}") };
+            assert_eq!(call.is_plain(), expected, "{line}");
         }
     }
 
@@ -144,7 +191,7 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}"#,
         ] {
             let value: Value = serde_json::from_str(line).unwrap();
-            assert_eq!(call_request(value.clone()).unwrap_err(), value, "{line}");
+            assert_eq!(call_request(value.clone()).err(), Some(value), "{line}");
         }
     }
 }

@@ -1,10 +1,11 @@
 //! Requests of a client that have no answer yet.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rmcp::model::RequestId;
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 /// Requests that may be open at once.
 const MOST: usize = 1024;
@@ -28,7 +29,8 @@ pub(super) struct PendingRequests {
 
 #[derive(Debug, Default)]
 struct RequestIds {
-    open: HashSet<RequestId>,
+    /// Each with what cancels it, where the SDK does not.
+    open: HashMap<RequestId, Option<CancellationToken>>,
     /// A cancelled call may end later: under the same id its result would answer another request.
     cancelled: VecDeque<RequestId>,
 }
@@ -38,34 +40,47 @@ impl PendingRequests {
         self.ids.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn begin(&self, id: &RequestId) -> Result<(), RequestRefusal> {
+    /// Begins a request; the token, where there is one, is cancelled with it.
+    pub(super) fn begin(&self, id: &RequestId, cancel: Option<&CancellationToken>) -> Result<(), RequestRefusal> {
         let mut ids = self.lock();
-        if ids.open.contains(id) || ids.cancelled.contains(id) {
+        if ids.open.contains_key(id) || ids.cancelled.contains(id) {
             return Err(RequestRefusal::InUse);
         }
         if ids.open.len() >= MOST {
             return Err(RequestRefusal::TooMany);
         }
-        ids.open.insert(id.clone());
+        ids.open.insert(id.clone(), cancel.cloned());
         Ok(())
     }
 
     /// Ends a request that gets no answer; unless it had one already.
     pub(super) fn cancel(&self, id: &RequestId) {
         let mut ids = self.lock();
-        if ids.open.contains(id) {
-            if ids.cancelled.len() >= MOST_CANCELLED {
-                ids.cancelled.pop_front();
-            }
-            ids.cancelled.push_back(id.clone());
+        let Some(request) = ids.open.remove(id) else { return };
+        if ids.cancelled.len() >= MOST_CANCELLED {
+            ids.cancelled.pop_front();
         }
+        ids.cancelled.push_back(id.clone());
+        self.notify(&ids);
         drop(ids);
-        self.end(id);
+        request.iter().for_each(CancellationToken::cancel);
     }
 
     pub(super) fn end(&self, id: &RequestId) {
+        self.end_with(id, || ());
+    }
+
+    /// Ends a request and hands its answer over, in one step: neither can its id be in use after that, nor is all ended before. A
+    /// request that was cancelled gets no answer.
+    pub(super) fn end_with(&self, id: &RequestId, answer: impl FnOnce()) {
         let mut ids = self.lock();
-        ids.open.remove(id);
+        if ids.open.remove(id).is_some() {
+            answer();
+        }
+        self.notify(&ids);
+    }
+
+    fn notify(&self, ids: &RequestIds) {
         if ids.open.is_empty() {
             self.ended.notify_waiters();
         }
@@ -91,15 +106,15 @@ mod tests {
     async fn ids_are_free_again_after_their_end() {
         let pending = PendingRequests::default();
         let id = |number| RequestId::Number(number);
-        assert_eq!(pending.begin(&id(1)), Ok(()));
-        assert_eq!(pending.begin(&id(1)), Err(RequestRefusal::InUse));
+        assert_eq!(pending.begin(&id(1), None), Ok(()));
+        assert_eq!(pending.begin(&id(1), None), Err(RequestRefusal::InUse));
         pending.end(&id(1));
         pending.end(&id(1));
-        assert_eq!(pending.begin(&id(1)), Ok(()));
+        assert_eq!(pending.begin(&id(1), None), Ok(()));
         for number in 2..=MOST {
-            assert_eq!(pending.begin(&id(i64::try_from(number).unwrap())), Ok(()));
+            assert_eq!(pending.begin(&id(i64::try_from(number).unwrap()), None), Ok(()));
         }
-        assert_eq!(pending.begin(&id(-1)), Err(RequestRefusal::TooMany));
+        assert_eq!(pending.begin(&id(-1), None), Err(RequestRefusal::TooMany));
         for number in 1..=MOST {
             pending.end(&id(i64::try_from(number).unwrap()));
         }
@@ -111,13 +126,27 @@ mod tests {
         let (pending, id) = (PendingRequests::default(), RequestId::Number(1));
         // One that has ended cannot be cancelled any more.
         pending.cancel(&id);
-        assert_eq!(pending.begin(&id), Ok(()));
+        assert_eq!(pending.begin(&id, None), Ok(()));
         pending.cancel(&id);
-        assert_eq!(pending.begin(&id), Err(RequestRefusal::InUse));
+        assert_eq!(pending.begin(&id, None), Err(RequestRefusal::InUse));
         for number in 2..1000 + i64::try_from(MOST_CANCELLED).unwrap() {
-            pending.begin(&RequestId::Number(number)).unwrap();
+            pending.begin(&RequestId::Number(number), None).unwrap();
             pending.cancel(&RequestId::Number(number));
         }
         assert_eq!(pending.lock().cancelled.len(), MOST_CANCELLED);
+    }
+
+    #[test]
+    fn cancelled_request_is_told_and_gets_no_answer() {
+        let (pending, id, cancel) = (PendingRequests::default(), RequestId::Number(1), CancellationToken::new());
+        pending.begin(&id, Some(&cancel)).unwrap();
+        pending.cancel(&id);
+        assert!(cancel.is_cancelled());
+        pending.end_with(&id, || panic!("an answer"));
+        let (other, mut answers) = (RequestId::Number(2), 0);
+        pending.begin(&other, None).unwrap();
+        pending.end_with(&other, || answers += 1);
+        pending.end_with(&other, || answers += 1);
+        assert_eq!(answers, 1);
     }
 }
