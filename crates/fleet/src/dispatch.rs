@@ -58,11 +58,20 @@ impl Dispatcher {
 
     /// Gives work away and waits until it is settled. When the future is dropped, the work is taken back: it is not begun, or ended.
     pub async fn run(&self, new: NewWork) -> Result<WorkRecord, FleetError> {
+        let mut guard = WorkGuard { work: Some(self.work.clone()), id: new.id.clone() };
+        let record = self.run_detached(new).await;
+        if record.is_ok() {
+            guard.work = None;
+        }
+        record
+    }
+
+    /// The same; when the future is dropped, the work continues.
+    pub async fn run_detached(&self, new: NewWork) -> Result<WorkRecord, FleetError> {
         let (id, topic) = (new.id.clone(), new.topic.clone());
         // Before the work is there, so that no event is missed.
         let mut events = self.queue.client.subscribe(format!("{EVENTS}.work.{id}")).await.ok();
         self.work.submit(new).await?;
-        let mut guard = WorkGuard { work: Some(self.work.clone()), id: id.clone() };
         let mut looks = interval(self.patience.look);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         looks.reset();
@@ -85,7 +94,6 @@ impl Dispatcher {
             let found = self.work.look(&id).await?;
             let record = found.ok_or_else(|| self.queue.failed(format!("the work {id} is not in the database any more")))?;
             if record.state.is_final() {
-                guard.work = None;
                 return Ok(record);
             }
             if record.state != WorkState::Queued {

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use async_nats::jetstream::{AckKind, Message};
 use haft_contract::BoxFuture;
-use haft_store::{LeaseAnswer, PostgresWork, WorkClaim, WorkLease};
+use haft_store::{LeaseAnswer, PostgresWork, WorkClaim, WorkLease, WorkState};
 use serde_json::json;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::FleetQueue;
 use crate::queue::WorkMessage;
+use crate::wake_up::WakeUp;
 
 /// How long a message rests after the first failure; each further one doubles it.
 const FIRST_REST: Duration = Duration::from_millis(500);
@@ -20,12 +21,27 @@ const LONGEST_REST: Duration = Duration::from_mins(1);
 /// An outcome that cannot be stored is tried again this often.
 const STORE_AGAIN: Duration = Duration::from_millis(500);
 
+/// Work that a worker has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TakenWork {
+    /// Its id.
+    pub id: String,
+    /// What is to be done.
+    pub body: String,
+    /// The how-manieth claim it is: from the second on, a part may be done.
+    pub attempt: u64,
+}
+
 /// What a worker can run. What it returns is stored as it is, and read by the server that gave the work.
 pub trait WorkRunner: Send + Sync + 'static {
     /// Does work. When the future is dropped, everything that it started ends.
-    fn run(self: Arc<Self>, body: String) -> BoxFuture<'static, String>;
+    fn run(self: Arc<Self>, work: TakenWork) -> BoxFuture<'static, String>;
     /// The outcome of work that was ended before its own end: why.
     fn ended(&self, why: &str) -> String;
+    /// Whether this version can read the work as a whole. What it cannot goes back before it begins, for a worker of another version.
+    fn accepts(&self, _body: &str) -> bool {
+        true
+    }
 }
 
 /// A step of a worker with one message.
@@ -77,32 +93,69 @@ enum RunEnd {
     Outcome(String),
     /// The lease is lost.
     Lost,
+    /// The worker is stopped.
+    Stopped,
 }
 
 impl MessageHandler {
     pub(crate) async fn handle(&self, topic: &str, message: Message) {
         let Ok(WorkMessage { id }) = serde_json::from_slice(&message.payload) else { return self.set_aside(topic, &message).await };
         self.watcher.step(WorkStep::Received, &id);
-        match self.work.claim(&id, &self.worker, self.lease).await {
-            Ok(WorkClaim::Taken { lease, body }) => self.perform(&lease, body, &message).await,
-            Ok(WorkClaim::Settled(_)) => self.acknowledge(&id, &message).await,
-            Ok(WorkClaim::Held(time)) => self.give_back(&id, &message, time).await,
-            Ok(WorkClaim::Missing) => self.set_aside(topic, &message).await,
-            // The database is away: the message waits for it.
-            Err(_) => self.give_back(&id, &message, Duration::ZERO).await,
+        if let WorkClaim::Missing = self.take(&id, &WakeUp::Message(Box::new(message.clone()))).await {
+            self.set_aside(topic, &message).await;
         }
     }
 
-    async fn perform(&self, lease: &WorkLease, body: String, message: &Message) {
+    /// Does work whose message is lost, or whose worker is gone.
+    pub(crate) async fn resume(&self, id: &str) {
+        self.take(id, &WakeUp::Look).await;
+    }
+
+    async fn take(&self, id: &str, wake: &WakeUp) -> WorkClaim {
+        let claim = self.work.claim(id, &self.worker, self.lease).await;
+        match claim {
+            Ok(WorkClaim::Taken { lease, body, attempt }) => {
+                let work = TakenWork { id: lease.id.clone(), body, attempt };
+                self.perform(&lease, work, wake).await;
+                WorkClaim::Settled(WorkState::Done)
+            }
+            Ok(WorkClaim::Settled(state)) => {
+                self.acknowledge(id, wake).await;
+                WorkClaim::Settled(state)
+            }
+            Ok(WorkClaim::Held(time)) => {
+                self.give_back(id, wake, time).await;
+                WorkClaim::Held(time)
+            }
+            Ok(WorkClaim::Missing) => WorkClaim::Missing,
+            // The database is away: the message waits for it.
+            Err(_) => {
+                self.give_back(id, wake, Duration::ZERO).await;
+                WorkClaim::Held(Duration::ZERO)
+            }
+        }
+    }
+
+    async fn perform(&self, lease: &WorkLease, work: TakenWork, wake: &WakeUp) {
         self.watcher.step(WorkStep::Claimed, &lease.id);
+        if !self.runner.accepts(&work.body) {
+            return self.refuse(lease, wake).await;
+        }
         if self.ended.is_cancelled() || !matches!(self.work.start(lease).await, Ok(true)) {
             self.work.give_back(lease).await.ok();
-            return self.give_back(&lease.id, message, Duration::ZERO).await;
+            return self.give_back(&lease.id, wake, Duration::ZERO).await;
         }
         self.watcher.step(WorkStep::Started, &lease.id);
         self.tell(&lease.id, "started").await;
-        let RunEnd::Outcome(outcome) = self.run(lease, body, message).await else {
-            return self.watcher.step(WorkStep::Fenced, &lease.id);
+        let outcome = match self.run(lease, work, wake).await {
+            RunEnd::Outcome(outcome) => outcome,
+            RunEnd::Lost => return self.watcher.step(WorkStep::Fenced, &lease.id),
+            // Another worker continues what may be begun again; of the rest it is said that it was ended.
+            RunEnd::Stopped if matches!(self.work.hand_back(lease).await, Ok(true)) => {
+                wake.answer(AckKind::Nak(None)).await;
+                return self.watcher.step(WorkStep::Returned, &lease.id);
+            }
+            RunEnd::Stopped => self.runner.ended("the worker was stopped"),
         };
         self.watcher.step(WorkStep::Ran, &lease.id);
         if !self.store(lease, &outcome).await {
@@ -112,20 +165,30 @@ impl MessageHandler {
         self.watcher.step(WorkStep::Stored, &lease.id);
         self.tell(&lease.id, "done").await;
         self.watcher.step(WorkStep::Announced, &lease.id);
-        self.acknowledge(&lease.id, message).await;
+        self.acknowledge(&lease.id, wake).await;
+    }
+
+    /// Leaves work to a worker of another version. Nothing of it was begun, so the attempt does not count.
+    async fn refuse(&self, lease: &WorkLease, wake: &WakeUp) {
+        if wake.is_first() {
+            // The story says it once for each message, not for each look at the database.
+            self.work.tell(&lease.id, &format!("{} cannot read it: its version is another", self.worker)).await.ok();
+        }
+        self.work.give_back(lease).await.ok();
+        self.give_back(&lease.id, wake, Duration::ZERO).await;
     }
 
     /// Runs work and renews its lease. A lease that cannot be renewed in its time ends the work: someone else may have it.
-    async fn run(&self, lease: &WorkLease, body: String, message: &Message) -> RunEnd {
-        let mut work = Arc::clone(&self.runner).run(body);
+    async fn run(&self, lease: &WorkLease, work: TakenWork, wake: &WakeUp) -> RunEnd {
+        let mut work = Arc::clone(&self.runner).run(work);
         let mut renewed = Instant::now();
         loop {
             tokio::select! {
                 outcome = &mut work => return RunEnd::Outcome(outcome),
-                () = self.ended.cancelled() => return RunEnd::Outcome(self.runner.ended("the worker was stopped")),
+                () = self.ended.cancelled() => return RunEnd::Stopped,
                 () = sleep(self.lease / 3) => {}
             }
-            message.ack_with(AckKind::Progress).await.ok();
+            wake.answer(AckKind::Progress).await;
             // The work continues while the database is asked.
             let asked = async {
                 let left = self.lease.saturating_sub(renewed.elapsed());
@@ -149,10 +212,11 @@ impl MessageHandler {
     async fn store(&self, lease: &WorkLease, outcome: &str) -> bool {
         let until = Instant::now() + self.lease * 2;
         loop {
-            match self.work.finish(lease, outcome).await {
-                Ok(is_stored) => return is_stored,
-                Err(_) if Instant::now() < until => sleep(STORE_AGAIN).await,
-                Err(_) => return false,
+            // A connection through a network that drops everything says nothing for minutes.
+            match timeout_at(until, self.work.finish(lease, outcome)).await {
+                Ok(Ok(is_stored)) => return is_stored,
+                Ok(Err(_)) if Instant::now() < until => sleep(STORE_AGAIN).await,
+                Ok(Err(_)) | Err(_) => return false,
             }
         }
     }
@@ -163,15 +227,16 @@ impl MessageHandler {
         timeout(self.lease / 3, self.queue.publish_event(&format!("work.{id}"), body)).await.ok();
     }
 
-    async fn acknowledge(&self, id: &str, message: &Message) {
-        // One that gets lost brings the message again, and then there is nothing to do.
-        message.double_ack().await.ok();
+    async fn acknowledge(&self, id: &str, wake: &WakeUp) {
+        if let WakeUp::Message(message) = wake {
+            // One that gets lost brings the message again, and then there is nothing to do.
+            message.double_ack().await.ok();
+        }
         self.watcher.step(WorkStep::Acknowledged, id);
     }
 
-    async fn give_back(&self, id: &str, message: &Message, at_least: Duration) {
-        let deliveries = message.info().map_or(1, |info| info.delivered);
-        message.ack_with(AckKind::Nak(Some(rest(deliveries).max(at_least)))).await.ok();
+    async fn give_back(&self, id: &str, wake: &WakeUp, at_least: Duration) {
+        wake.answer(AckKind::Nak(Some(rest(wake.deliveries()).max(at_least)))).await;
         self.watcher.step(WorkStep::Returned, id);
     }
 
@@ -191,7 +256,7 @@ impl MessageHandler {
                 message.ack_with(AckKind::Term).await.ok();
                 self.watcher.step(WorkStep::SetAside, &id);
             }
-            Err(_) => self.give_back(&id, message, Duration::ZERO).await,
+            Err(_) => self.give_back(&id, &WakeUp::Message(Box::new(message.clone())), Duration::ZERO).await,
         }
     }
 }

@@ -5,16 +5,25 @@
 //! forgotten. Work that is not repeatable is begun at most once. If its worker is gone, its outcome is unknown, and that is what the
 //! server is told.
 
+mod control;
 mod dispatch;
 mod error;
 mod events;
 mod handling;
+mod metrics;
 mod queue;
+#[cfg(feature = "traces")]
+mod traces;
+mod wake_up;
 mod worker;
 
+pub use self::control::ControlMessages;
 pub use self::dispatch::{Dispatcher, WorkPatience};
 pub use self::error::FleetError;
 pub use self::events::{FleetEvent, FleetEvents};
-pub use self::handling::{WorkRunner, WorkStep, WorkWatcher};
-pub use self::queue::{FleetQueue, topic_of_call};
+pub use self::handling::{TakenWork, WorkRunner, WorkStep, WorkWatcher};
+pub use self::metrics::{CountingWatcher, FleetMetrics};
+pub use self::queue::{FleetQueue, subject_of_session, topic_of_call, topic_of_turn};
+#[cfg(feature = "traces")]
+pub use self::traces::{TraceCollector, TracingWatcher};
 pub use self::worker::{FleetWorker, WorkerSettings};

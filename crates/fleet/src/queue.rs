@@ -21,6 +21,8 @@ const DUPLICATES: Duration = Duration::from_mins(2);
 const LONGEST_WAIT: Duration = Duration::from_hours(24);
 /// How long events can be read again.
 const EVENTS_KEPT: Duration = Duration::from_hours(1);
+/// So many servers have a majority when one is lost.
+const CLUSTER: usize = 3;
 const MOST_EVENT_BYTES: i64 = 256 << 20;
 /// How long the queue is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -31,6 +33,8 @@ pub struct FleetQueue {
     pub(crate) client: Client,
     pub(crate) context: Context,
     name: String,
+    /// How many servers keep each message.
+    replicas: usize,
 }
 
 haft_contract::opaque_debug!(FleetQueue: name = name);
@@ -46,23 +50,35 @@ pub fn topic_of_call(tool: &str, label: Option<&str>) -> String {
     format!("call.{}.{}", part(label.unwrap_or("any")), part(tool))
 }
 
+/// The topic of a turn of an agent.
+pub fn topic_of_turn(agent: &str, label: Option<&str>) -> String {
+    format!("turn.{}.{}", part(label.unwrap_or("any")), part(agent))
+}
+
+/// The subject of the events of a session; `>` is that of all.
+pub fn subject_of_session(session: &str) -> String {
+    if session == ">" { "turn.>".to_owned() } else { format!("turn.{}", part(session)) }
+}
+
 /// A part of a subject: nothing in it is a separator or a wildcard.
-fn part(name: &str) -> String {
+pub(crate) fn part(name: &str) -> String {
     let plain = |ch: char| if ch.is_ascii_alphanumeric() || ch == '_' || ch == '-' { ch } else { '_' };
     name.chars().map(plain).collect()
 }
 
 impl FleetQueue {
-    /// Connects to an address such as `nats://host:4222`, several separated by commas, and makes the streams if there are none.
+    /// Connects to an address such as `nats://host:4222`, several separated by commas, and makes the streams if there are none. Three
+    /// servers or more are a cluster, of which three keep each message.
     pub async fn connect(address: &str) -> Result<Self, FleetError> {
         let servers = addresses(address)?;
         let name = servers.iter().map(|server| format!("{}:{}", server.host(), server.port())).collect::<Vec<_>>().join(",");
+        let replicas = if servers.len() >= CLUSTER { CLUSTER } else { 1 };
         let failed = |said: String| FleetError::Queue { queue: format!("nats://{name}"), said };
         let options = ConnectOptions::new().name("haft").connection_timeout(PATIENCE).request_timeout(Some(PATIENCE));
         let client = options.connect(servers).await.map_err(|error| failed(error.to_string()))?;
         let mut context = jetstream::new(client.clone());
         context.set_timeout(PATIENCE);
-        let queue = Self { client, context, name: format!("nats://{name}") };
+        let queue = Self { client, context, name: format!("nats://{name}"), replicas };
         queue.stream(work_stream()).await?;
         queue.stream(event_stream()).await?;
         Ok(queue)
@@ -70,6 +86,7 @@ impl FleetQueue {
 
     /// A stream; one that the queue has lost is made again.
     pub(crate) async fn stream(&self, config: stream::Config) -> Result<Stream, FleetError> {
+        let config = stream::Config { num_replicas: self.replicas, ..config };
         self.context.get_or_create_stream(config).await.map_err(|error| self.failed(error))
     }
 
@@ -178,6 +195,7 @@ mod tests {
     #[test]
     fn topics_have_no_wildcards_and_addresses_show_no_password() {
         assert_eq!(topic_of_call("web_fetch", None), "call.any.web_fetch");
+        assert_eq!(topic_of_turn("ma in", Some("gpu")), "turn.gpu.ma_in");
         assert_eq!(topic_of_call("mcp.>* x", Some("g.pu")), "call.g_pu.mcp____x");
         for (address, why) in [
             ("redis://user:hunter2@host", "redis is no kind of queue"),

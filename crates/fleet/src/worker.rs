@@ -21,6 +21,7 @@ const POLL: Duration = Duration::from_secs(5);
 const BUSY: Duration = Duration::from_secs(1);
 /// After a failure of the queue.
 const AGAIN: Duration = Duration::from_millis(500);
+const LOOK_AT_MOST_EVERY: Duration = Duration::from_millis(500);
 /// How often a worker says that it lives.
 const BEAT: Duration = Duration::from_secs(5);
 
@@ -88,8 +89,9 @@ impl FleetWorker {
         for topic in state.settings.record.topics.clone() {
             tokio::spawn(take(Arc::clone(&state), topic, stop.clone(), alive.clone()));
         }
-        drop(alive);
+        let looking_alive = alive;
         let beating = tokio::spawn(beat(Arc::clone(&state)));
+        let looking = tokio::spawn(look_for_lost(Arc::clone(&state), stop.clone(), looking_alive));
         stop.cancelled().await;
         state.is_draining.store(true, Ordering::Relaxed);
         state.present().await;
@@ -98,6 +100,7 @@ impl FleetWorker {
             all_ended.recv().await;
         }
         beating.abort();
+        looking.abort();
         state.handler.work.leave(&state.settings.record.token).await.ok();
         Ok(())
     }
@@ -107,6 +110,29 @@ async fn beat(state: Arc<WorkerState>) {
     loop {
         sleep(BEAT).await;
         state.present().await;
+    }
+}
+
+/// Takes work that nobody has although its message is gone: the queue lost it, or it was used for other work.
+async fn look_for_lost(state: Arc<WorkerState>, stop: CancellationToken, alive: mpsc::Sender<()>) {
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = sleep((state.settings.lease / 3).clamp(LOOK_AT_MOST_EVERY, BEAT)) => {}
+        }
+        let free = state.slots.available_permits();
+        if free == 0 {
+            continue;
+        }
+        let Ok(lost) = state.handler.work.lost(state.settings.record.topics.clone(), free).await else { continue };
+        for (id, _) in lost {
+            let Ok(slot) = Arc::clone(&state.slots).try_acquire_owned() else { break };
+            let (state, alive) = (Arc::clone(&state), alive.clone());
+            tokio::spawn(async move {
+                state.handler.resume(&id).await;
+                drop((slot, alive));
+            });
+        }
     }
 }
 

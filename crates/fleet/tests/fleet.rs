@@ -4,11 +4,22 @@
 
 mod suite {
     mod child;
+    mod clocks;
+    mod cluster;
+    mod compose;
     mod events;
     mod killed;
     mod leases;
     mod messages;
+    mod metrics;
+    mod names;
+    mod partition;
     mod restarts;
+    mod slow;
+    mod tenants;
+    #[cfg(feature = "traces")]
+    mod traces;
+    mod versions;
 
     mod world;
 }

@@ -1,9 +1,10 @@
 //! A worker in a process of its own, which can be killed. It stops at the step that the id of its work names.
 
 use std::io::{BufRead, BufReader, Lines, Write};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use haft_fleet::{FleetQueue, FleetWorker, WorkStep, WorkWatcher};
 use haft_store::PostgresLog;
@@ -13,6 +14,47 @@ use super::world::{CountingRunner, World, settings};
 
 const CHILD: &str = "HAFT_FLEET_TEST_CHILD";
 
+/// What a worker of another process is, and how it is started.
+pub(crate) struct ChildPlan {
+    pub(crate) database: String,
+    pub(crate) queue: String,
+    pub(crate) folder: PathBuf,
+    pub(crate) name: String,
+    pub(crate) capacity: u64,
+    pub(crate) lease: Duration,
+    /// Words before its own command.
+    pub(crate) launcher: Vec<String>,
+    pub(crate) variables: Vec<(String, String)>,
+}
+
+impl ChildPlan {
+    pub(crate) fn new(world: &World, name: &str, lease: Duration) -> Self {
+        Self {
+            database: world.database.clone(),
+            queue: world.nats.address(),
+            folder: world.folder.path().to_owned(),
+            name: name.to_owned(),
+            capacity: 1,
+            lease,
+            launcher: Vec::new(),
+            variables: Vec::new(),
+        }
+    }
+
+    pub(crate) fn start(&self) -> ChildWorker {
+        let [capacity, lease, folder] = [self.capacity.to_string(), self.lease.as_millis().to_string(), self.folder.display().to_string()];
+        let about = [&self.database, &self.queue, &capacity, &lease, &folder, &self.name].map(String::as_str);
+        // The system ends it with the test, also when that is killed.
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL"]).args(&self.launcher).arg(std::env::current_exe().unwrap());
+        command.args(["suite::child::worker_of_another_process", "--exact", "--nocapture"]);
+        command.env(CHILD, about.join("|")).envs(self.variables.iter().cloned());
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        ChildWorker { child, lines }
+    }
+}
+
 /// A worker that can be killed.
 pub(crate) struct ChildWorker {
     child: Child,
@@ -21,15 +63,26 @@ pub(crate) struct ChildWorker {
 
 impl ChildWorker {
     pub(crate) fn start(world: &World, capacity: u64, lease: Duration) -> Self {
-        let lease = lease.as_millis().to_string();
-        let about =
-            [world.database.as_str(), &world.nats.address(), &capacity.to_string(), &lease, &world.folder.path().display().to_string()]
-                .join("|");
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["suite::child::worker_of_another_process", "--exact", "--nocapture"]).env(CHILD, about);
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        Self { child, lines }
+        ChildPlan { capacity, ..ChildPlan::new(world, "child", lease) }.start()
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Tells its launcher to continue.
+    pub(crate) fn release(&mut self) {
+        writeln!(self.child.stdin.as_mut().unwrap()).unwrap();
+    }
+
+    /// The rest of the next line that begins with this.
+    pub(crate) fn line(&mut self, start: &str) -> String {
+        loop {
+            let line = self.lines.next().expect("the worker lives").unwrap();
+            if let Some(rest) = line.strip_prefix(start) {
+                return rest.to_owned();
+            }
+        }
     }
 
     /// Waits until it has made so many steps of those that begin with this.
@@ -76,7 +129,8 @@ impl WorkWatcher for StoppingWatcher {
 #[test]
 fn worker_of_another_process() {
     let Ok(about) = std::env::var(CHILD) else { return };
-    let [database, queue, capacity, lease, folder] = about.split('|').collect::<Vec<_>>().try_into().unwrap();
+    let [database, queue, capacity, lease, folder, name] = about.split('|').collect::<Vec<_>>().try_into().unwrap();
+    println!("\nclock {}", SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs());
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(24).enable_all().build().unwrap();
     let work = PostgresLog::open(database).unwrap().work();
     runtime.block_on(async {
@@ -84,9 +138,9 @@ fn worker_of_another_process() {
         let worker = FleetWorker {
             queue: FleetQueue::connect(queue).await.unwrap(),
             work,
-            runner: Arc::new(CountingRunner { folder: folder.into(), name: "child".into() }),
+            runner: Arc::new(CountingRunner { folder: folder.into(), name: name.into() }),
             watcher: Arc::new(StoppingWatcher),
-            settings: settings("child", capacity.parse().unwrap(), lease),
+            settings: settings(name, capacity.parse().unwrap(), lease),
         };
         worker.run(&CancellationToken::new()).await.unwrap();
     });

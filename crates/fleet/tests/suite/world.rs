@@ -1,73 +1,19 @@
 //! A queue and a database of the test's own, and workers whose effects are counted.
 
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use haft_contract::BoxFuture;
-use haft_fleet::{Dispatcher, FleetQueue, FleetWorker, WorkPatience, WorkRunner, WorkStep, WorkWatcher, WorkerSettings};
+use haft_fleet::{Dispatcher, FleetQueue, FleetWorker, TakenWork, WorkPatience, WorkRunner, WorkStep, WorkWatcher, WorkerSettings};
 use haft_store::{NewWork, PostgresLog, PostgresWork, WorkRecord, WorkerRecord};
-use haft_testkit::PostgresServer;
+use haft_testkit::{NatsServer, PostgresServer};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 /// Nothing takes longer, even on a machine that is busy.
 pub(crate) const LONG: Duration = Duration::from_secs(90);
-
-/// A queue in a temporary folder, on loopback.
-pub(crate) struct NatsServer {
-    folder: TempDir,
-    port: u16,
-    running: Option<Child>,
-}
-
-impl NatsServer {
-    pub(crate) fn start() -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let mut server = Self { folder: tempfile::tempdir().unwrap(), port, running: None };
-        server.resume();
-        server
-    }
-
-    pub(crate) fn address(&self) -> String {
-        format!("nats://127.0.0.1:{}", self.port)
-    }
-
-    /// Starts it with what it had.
-    pub(crate) fn resume(&mut self) {
-        // The system ends it with this thread's process, also when the test is killed.
-        let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "KILL", "nats-server", "-js", "-a", "127.0.0.1", "-p", &self.port.to_string(), "-sd"]);
-        command.arg(self.folder.path().join("data")).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/bin");
-        self.running = Some(command.spawn().expect("nats-server is installed (./check does)"));
-        let deadline = Instant::now() + LONG;
-        while std::net::TcpStream::connect(("127.0.0.1", self.port)).is_err() {
-            assert!(Instant::now() < deadline, "the queue does not start");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-
-    /// Ends it at once; it keeps what it has on its disk, or not.
-    pub(crate) fn kill(&mut self, keeps: bool) {
-        if let Some(mut running) = self.running.take() {
-            running.kill().ok();
-            running.wait().ok();
-        }
-        if !keeps {
-            std::fs::remove_dir_all(self.folder.path().join("data")).ok();
-        }
-    }
-}
-
-impl Drop for NatsServer {
-    fn drop(&mut self) {
-        self.kill(true);
-    }
-}
 
 pub(crate) struct World {
     pub(crate) nats: NatsServer,
@@ -80,7 +26,10 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) async fn new() -> Self {
-        let (nats, server) = (NatsServer::start(), PostgresServer::start());
+        Self::with(NatsServer::start(), PostgresServer::start()).await
+    }
+
+    pub(crate) async fn with(nats: NatsServer, server: PostgresServer) -> Self {
         let database = server.schema("postgres");
         let opened = database.clone();
         let log = tokio::task::spawn_blocking(move || PostgresLog::open(&opened).unwrap()).await.unwrap();
@@ -133,7 +82,7 @@ pub(crate) fn settings(name: &str, capacity: u64, lease: Duration) -> WorkerSett
 }
 
 pub(crate) fn new_work(id: &str, repeatable: bool) -> NewWork {
-    NewWork { id: id.to_owned(), topic: "test".to_owned(), body: id.to_owned(), repeatable, patience: LONG }
+    NewWork { id: id.to_owned(), topic: "test".to_owned(), body: id.to_owned(), repeatable, patience: LONG, ..NewWork::default() }
 }
 
 pub(crate) struct LocalWorker {
@@ -188,7 +137,7 @@ pub(crate) struct CountingRunner {
 }
 
 impl WorkRunner for CountingRunner {
-    fn run(self: Arc<Self>, body: String) -> BoxFuture<'static, String> {
+    fn run(self: Arc<Self>, TakenWork { body, .. }: TakenWork) -> BoxFuture<'static, String> {
         Box::pin(async move {
             add_line(&self.folder.join("effects"), &body);
             while body.starts_with("wait") && !self.folder.join(&body).exists() {
