@@ -2,66 +2,41 @@
 
 import { setClockSkew } from './ticker.js';
 
-export class ApiError extends Error {
-  constructor(status, type, message, help) {
+class ApiError extends Error {
+  constructor(status, { error_type: type = 'internal', message = `The server answered ${status}.`, help = '' }) {
     super(message);
-    this.status = status;
-    this.type = type;
-    this.help = help;
+    Object.assign(this, { status, type, help });
   }
 }
 
-const signedOut = new Set();
+let signedOut = () => {};
 
 /** Called when the server no longer accepts this page's token. */
 export function onSignedOut(listener) {
-  signedOut.add(listener);
+  signedOut = listener;
 }
 
 async function request(method, path, body) {
   let response;
   try {
-    response = await fetch(path, {
-      method,
-      headers: body === undefined ? {} : { 'content-type': 'application/json' },
-      body: body === undefined ? undefined : JSON.stringify(body),
-      credentials: 'same-origin',
-      cache: 'no-store',
-    });
+    const headers = body && { 'content-type': 'application/json' };
+    response = await fetch(path, { method, headers, body: body && JSON.stringify(body), cache: 'no-store' });
   } catch {
-    throw new ApiError(0, 'offline', 'The server does not answer.', 'Is `haft serve` still running? The page reconnects by itself.');
+    const help = 'Is `haft serve` still running? The page reconnects by itself.';
+    throw new ApiError(0, { error_type: 'offline', message: 'The server does not answer.', help });
   }
   if (response.headers.has('date')) setClockSkew(response.headers.get('date'));
-  const answer = await readJson(response);
+  const answer = await response.json().catch(() => null);
   if (response.ok) return answer;
-  const isSignIn = path === '/api/login';
-  if (response.status === 401 && !isSignIn) signedOut.forEach((listener) => listener());
-  throw new ApiError(
-    response.status,
-    answer?.error_type ?? 'internal',
-    answer?.message ?? `The server answered ${response.status}.`,
-    answer?.help ?? '',
-  );
-}
-
-async function readJson(response) {
-  try {
-    return await response.json();
-  } catch {
-    return null;
-  }
+  if (response.status === 401 && path !== '/api/login') signedOut();
+  throw new ApiError(response.status, answer ?? {});
 }
 
 /** A path with its parameters; empty ones are left out. */
-export function withQuery(path, query) {
-  const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query ?? {})) {
-    if (value !== undefined && value !== null && value !== '') search.set(name, value);
-  }
+export function withQuery(path, query = {}) {
+  const search = new URLSearchParams(Object.entries(query ?? {}).filter(([, value]) => (value ?? '') !== ''));
   return search.size ? `${path}?${search}` : path;
 }
-
-const enc = encodeURIComponent;
 
 export const api = {
   get: (path, query) => request('GET', withQuery(path, query)),
@@ -69,9 +44,7 @@ export const api = {
   put: (path, body) => request('PUT', path, body),
   patch: (path, body) => request('PATCH', path, body),
   delete: (path) => request('DELETE', path),
-  session: (id, rest = '') => `/api/sessions/${enc(id)}${rest}`,
-  tool: (name, rest = '') => `/api/tools/${enc(name)}${rest}`,
-  changes: (id, rest = '') => `/api/changes/${enc(id)}${rest}`,
-  record: (id, rest = '') => `/api/history/${enc(id)}${rest}`,
-  agent: (name, rest = '') => `/api/agents/${enc(name)}${rest}`,
 };
+
+/** The address of one of `things`: `pathTo('sessions', id, '/items')`. */
+export const pathTo = (things, id, rest = '') => `/api/${things}/${encodeURIComponent(id)}${rest}`;

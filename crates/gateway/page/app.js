@@ -1,14 +1,9 @@
 // Starts the page: sign in, then the frame and the place that the address names.
 
-import { api } from './api.js';
-import { fill, h } from './dom.js';
+import { api, applyTheme, fill, h, mountNotices, report, startTicker, store, toast } from './core.js';
 import { watchApprovals } from './elements/approval.js';
 import './elements/shell.js';
 import { listenToKeys } from './keys.js';
-import { mountNotices, report, toast } from './notices.js';
-import { store } from './store.js';
-import { applyTheme } from './theme.js';
-import { startTicker } from './ticker.js';
 
 const shell = document.querySelector('haft-shell');
 
@@ -20,7 +15,8 @@ async function signInFromLink() {
   try {
     await api.post('/api/login', { token: decodeURIComponent(match[1]) });
   } catch (error) {
-    error.isFromLink = true;
+    // What to do is said below.
+    if (error.status === 401) throw Object.assign(error, { isFromLink: true, message: 'This link is used up or has expired.', help: '' });
     throw error;
   }
 }
@@ -36,22 +32,21 @@ function showSignIn(error) {
       report(failure);
     }
   };
-  fill(
-    shell,
+  showError(
+    error,
     h(
-      'main.empty',
-      h('h1', 'Haft'),
-      error && h('p', { role: 'alert', class: 'state fail' }, error.message),
-      error?.help && h('p', error.help),
-      h(
-        'p',
-        'Open the link that ',
-        h('code', 'haft serve'),
-        ' printed; it works once. For another one, make a link on a page that is signed in (Connections), or restart the server. Or paste a token:',
-      ),
-      h('form.row', { onsubmit: submit }, input, h('button.primary', 'Sign in')),
+      'p',
+      'Open the link that ',
+      h('code', 'haft serve'),
+      ' printed; it works once. For another one, make a link on a page that is signed in (Connections), or restart the server. Or paste a token:',
     ),
+    h('form.row', { onsubmit: submit }, input, h('button.primary', 'Sign in')),
   );
+}
+
+function showError(error, ...rest) {
+  const words = error && [h('p.call-error', { role: 'alert' }, error.message ?? String(error)), h('p', error.help)];
+  fill(shell, h('main.empty', h('h1', 'Haft'), words, rest));
 }
 
 async function start() {
@@ -75,23 +70,15 @@ async function start() {
   );
   store.on(
     'changed:settings',
-    ({ wider = [] }) => wider.length && toast('The configuration has changed.', { fix: `These settings allow more now, or may: ${wider.join(', ')}.` }),
+    ({ wider = [] }) =>
+      wider.length && toast('The configuration has changed.', { fix: `These settings allow more now, or may: ${wider.join(', ')}.` }),
   );
   addEventListener('online', () => store.wake());
   document.addEventListener('visibilitychange', () => document.hidden || store.wake());
 }
 
 function showUnreachable(error) {
-  fill(
-    shell,
-    h(
-      'main.empty',
-      h('h1', 'Haft'),
-      h('p', { role: 'alert' }, error.message ?? String(error)),
-      h('p', error.help ?? ''),
-      h('button.primary', { onclick: () => location.reload() }, 'Try again'),
-    ),
-  );
+  showError(error, h('button.primary', { onclick: () => location.reload() }, 'Try again'));
 }
 
 start();

@@ -20,19 +20,16 @@ export function svg(tag, attributes, ...children) {
 
 function setAttributes(element, attributes) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
-    if (value === undefined || value === null || value === false) continue;
+    if (value == null || value === false) continue;
     if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
     else if (name === 'class') element.classList.add(...String(value).split(/\s+/).filter(Boolean));
-    else if (name === 'value' || name === 'checked' || name === 'indeterminate' || name === 'selected') element[name] = value;
+    else if (['value', 'checked', 'indeterminate', 'selected'].includes(name)) element[name] = value;
     else element.setAttribute(name, value === true ? '' : String(value));
   }
 }
 
 export function append(element, children) {
-  for (const child of children.flat(Infinity)) {
-    if (child === undefined || child === null || child === false) continue;
-    element.append(child instanceof Node ? child : String(child));
-  }
+  element.append(...children.flat(Infinity).filter((child) => child != null && child !== false));
   return element;
 }
 
@@ -59,6 +56,15 @@ export function insertRendered(element, html) {
   return element;
 }
 
+/** HTML of the server in an element of its own. */
+export const rendered = (html, attributes) => insertRendered(h('div.rendered.scroll', attributes ?? {}), html);
+
+/** A diff or the like, which keys can scroll. */
+export const renderedRegion = (html, label = 'Diff') => rendered(html, { tabindex: 0, role: 'region', 'aria-label': label });
+
+/** The output of a tool. */
+export const renderedOutput = (html) => insertRendered(h('div.output.rendered', { tabindex: 0 }), html);
+
 const HIDDEN =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb]|\udb40[\udc00-\udfff]/g;
 
@@ -81,6 +87,13 @@ export function visibleText(text) {
 
 function codePoint(character) {
   return `⟨U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
+}
+
+/** Draws the inside of an element again; the focus stays on what has the same `data-focus`. */
+export function keepFocus(element, draw) {
+  const name = element.contains(document.activeElement) && document.activeElement.dataset.focus;
+  draw();
+  if (name) element.querySelector(`[data-focus="${CSS.escape(name)}"]`)?.focus();
 }
 
 let lastId = 0;

@@ -1,7 +1,7 @@
 // Numbers and times with their units.
 
 export function duration(milliseconds) {
-  if (milliseconds === undefined || milliseconds === null) return '';
+  if (milliseconds == null) return '';
   if (milliseconds < 10) return `${Math.round(milliseconds * 10) / 10} ms`;
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
   const seconds = milliseconds / 1000;
@@ -28,14 +28,14 @@ export function bytes(count) {
 }
 
 export function tokens(count) {
-  if (count === undefined || count === null) return '–';
+  if (count == null) return '–';
   if (count < 1000) return String(count);
   return count < 1e6 ? `${(count / 1000).toFixed(count < 1e5 ? 1 : 0)}k` : `${(count / 1e6).toFixed(2)}M`;
 }
 
 /** Dollars; an unknown price is never shown as $0. */
 export function money(dollars) {
-  if (dollars === undefined || dollars === null) return 'price unknown';
+  if (dollars == null) return 'price unknown';
   if (dollars === 0) return '$0';
   return dollars < 0.01 ? `$${dollars.toFixed(4)}` : `$${dollars.toFixed(2)}`;
 }

@@ -1,14 +1,11 @@
 // Keys of the whole page. None of them works while the user types.
 
-import { openHelp, openPalette } from './on-demand.js';
-import { PLACES } from './places.js';
-import { go } from './router.js';
+import { go, openHelp, openPalette, PLACES } from './core.js';
 
 const BY_KEY = new Map(PLACES.map(([name, , key]) => [key, name]));
 let prefix = 0;
 
 export function listenToKeys(shell) {
-  document.addEventListener('haft-palette', () => openPalette());
   document.addEventListener('keydown', (event) => {
     if (event.defaultPrevented || event.isComposing) return;
     if (chord(event)) return;
@@ -20,7 +17,7 @@ export function listenToKeys(shell) {
       document.querySelector('dialog[open], [popover]:popover-open')
     )
       return;
-    if (plain(event) || shell.place?.key?.(event)) event.preventDefault();
+    if (plain(event) || search(event, shell.place) || shell.place?.key?.(event)) event.preventDefault();
   });
 }
 
@@ -42,6 +39,11 @@ function plain(event) {
   prefix = event.key === 'g' ? performance.now() : 0;
   if (event.key === '?') openHelp();
   return event.key === '?' || event.key === 'g';
+}
+
+function search(event, place) {
+  if (event.key === '/') place?.search?.focus();
+  return event.key === '/' && place?.search;
 }
 
 function isTyping(target) {

@@ -24,19 +24,10 @@ export function alertUser(text) {
 
 /** Shows a message for a while; failures stay until they are closed. */
 export function toast(message, { fix = '', kind = '', action = null } = {}) {
-  const close = h('button.close', { 'aria-label': 'Close message', onclick: () => box.remove() }, '×');
-  const button =
-    action &&
-    h(
-      'button',
-      {
-        onclick: () => {
-          box.remove();
-          action.run();
-        },
-      },
-      action.label,
-    );
+  const run = () => {
+    box.remove();
+    action.run();
+  };
   const words = { fail: '✗ Failed: ', ok: '✓ Done: ' };
   const box = h(
     'div',
@@ -46,9 +37,9 @@ export function toast(message, { fix = '', kind = '', action = null } = {}) {
       h('span', { class: kind ? `state ${kind}` : 'visually-hidden' }, words[kind] ?? 'Note: '),
       message,
       fix && h('div.fix', fix),
-      button && h('div', button),
+      action && h('div', h('button', { onclick: run }, action.label)),
     ),
-    close,
+    h('button.close', { 'aria-label': 'Close message', onclick: () => box.remove() }, '×'),
   );
   toasts.append(box);
   while (toasts.childElementCount > MOST_TOASTS) toasts.firstChild.remove();
@@ -68,11 +59,16 @@ export async function act(button, action) {
   try {
     return await action();
   } catch (error) {
-    report(error);
-    return undefined;
+    return report(error);
   } finally {
     if (button) button.disabled = false;
   }
+}
+
+/** A button that runs an action. */
+export function actionButton(label, action, attributes) {
+  const button = h('button', { onclick: () => act(button, action), ...attributes }, label);
+  return button;
 }
 
 export async function copy(text, what = 'Copied') {

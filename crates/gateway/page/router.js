@@ -1,6 +1,6 @@
 // The address is the state: `#/history?tool=exec&status=error`.
 
-const listeners = new Set();
+import { withQuery } from './api.js';
 
 /** The place, its id and its filters. */
 export function route() {
@@ -19,12 +19,7 @@ function decode(part) {
 
 /** The address of a place. Empty values of `query` are left out. */
 export function href(place, id, query) {
-  const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query ?? {})) {
-    if (value !== undefined && value !== null && value !== '') search.set(name, value);
-  }
-  const tail = search.size ? `?${search}` : '';
-  return `#/${place}${id ? `/${encodeURIComponent(id)}` : ''}${tail}`;
+  return withQuery(`#/${place}${id ? `/${encodeURIComponent(id)}` : ''}`, query);
 }
 
 export function go(place, id, query) {
@@ -36,8 +31,7 @@ export function replace(place, id, query) {
   history.replaceState(null, '', href(place, id, query));
 }
 
+/** Calls `listener` with each new address. */
 export function onRoute(listener) {
-  listeners.add(listener);
+  addEventListener('hashchange', () => listener(route()));
 }
-
-addEventListener('hashchange', () => listeners.forEach((listener) => listener(route())));

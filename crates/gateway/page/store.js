@@ -1,6 +1,6 @@
 // The one state of the page, fed by the stream of events. Elements subscribe to topics.
 
-import { api, onSignedOut } from './api.js';
+import { api, onSignedOut, pathTo } from './api.js';
 import { EventStream } from './stream.js';
 import { Transcript } from './transcript.js';
 
@@ -44,7 +44,7 @@ class Store {
     this.#stream?.close();
     this.#stream = new EventStream({
       after: this.me.seq,
-      receive: (name, data, seq) => this.#receive(name, data, seq),
+      events: this.#events,
       connected: (state) => this.#connected(state),
       check: () => this.#check(),
     });
@@ -73,45 +73,32 @@ class Store {
 
   /** The transcript of a session, loaded if it is not. */
   async transcript(id) {
-    let transcript = this.transcripts.get(id);
-    if (!transcript) {
-      transcript = new Transcript();
-      this.transcripts.set(id, transcript);
-    }
+    const transcript = this.transcripts.get(id) ?? new Transcript();
+    // Those that were looked at last are kept.
+    this.transcripts.delete(id);
+    this.transcripts.set(id, transcript);
+    while (this.transcripts.size > KEPT) this.transcripts.delete(this.transcripts.keys().next().value);
     if (!transcript.isLoaded) {
       transcript.loading ??= this.#loadTranscript(id, transcript).finally(() => {
         transcript.loading = null;
       });
       await transcript.loading;
     }
-    this.#forgetOldest(id);
     return transcript;
-  }
-
-  /** Keeps the transcripts of the sessions that were looked at last. */
-  #forgetOldest(newest) {
-    const transcript = this.transcripts.get(newest);
-    this.transcripts.delete(newest);
-    this.transcripts.set(newest, transcript);
-    while (this.transcripts.size > KEPT) this.transcripts.delete(this.transcripts.keys().next().value);
   }
 
   async #loadTranscript(id, transcript) {
     try {
-      await this.#fetchTranscript(id, transcript);
+      const [page, { todos }] = await Promise.all([
+        api.get(pathTo('sessions', id, '/items'), { limit: PAGE }),
+        api.get(pathTo('sessions', id, '/todos')).catch(() => ({ todos: [] })),
+      ]);
+      transcript.todos = todos;
+      transcript.load(page);
     } catch (error) {
       this.transcripts.delete(id);
       throw error;
     }
-  }
-
-  async #fetchTranscript(id, transcript) {
-    const [page, todos] = await Promise.all([
-      api.get(api.session(id, '/items'), { limit: PAGE }),
-      api.get(api.session(id, '/todos')).catch(() => ({ todos: [] })),
-    ]);
-    transcript.todos = todos.todos;
-    transcript.load(page);
   }
 
   async loadOlder(id) {
@@ -119,7 +106,7 @@ class Store {
     if (!transcript?.before || transcript.loadingOlder) return false;
     transcript.loadingOlder = true;
     try {
-      transcript.prepend(await api.get(api.session(id, '/items'), { limit: PAGE, before: transcript.before }));
+      transcript.prepend(await api.get(pathTo('sessions', id, '/items'), { limit: PAGE, before: transcript.before }));
       return true;
     } finally {
       transcript.loadingOlder = false;
@@ -147,37 +134,26 @@ class Store {
     this.tell('connection', state);
   }
 
-  #receive(name, data, seq) {
-    switch (name) {
-      case 'reset':
-        return this.#reset();
-      case 'session':
-        return this.putSession(data.session);
-      case 'session_deleted':
-        return this.#deleted(data.session);
-      case 'approval':
-        return this.#asked(data.approval);
-      case 'approval_closed':
-        return this.#answered(data);
-      case 'canvas':
-        return this.tell('canvas', data);
-      case 'todos':
-        return this.#todos(data);
-      case 'usage':
-        return this.#usage(data);
-      case 'changed':
-        if (data.what === 'settings') this.#check();
-        return this.tell(`changed:${data.what}`, data);
-      case 'item':
-      case 'text':
-      case 'thinking':
-      case 'call':
-      case 'progress':
-        return this.#conversation(name, data, seq);
-      default:
-        return undefined;
-    }
-  }
+  /** What each event of the stream does. */
+  #events = {
+    hello: () => {},
+    bye: () => {},
+    reset: () => this.#reset(),
+    session: ({ session }) => this.putSession(session),
+    session_deleted: ({ session }) => this.#deleted(session),
+    approval: ({ approval }) => this.#asked(approval),
+    approval_closed: (closed) => this.#answered(closed),
+    canvas: (data) => this.tell('canvas', data),
+    todos: (data) => this.#todos(data),
+    usage: (data) => this.#usage(data),
+    changed: (data) => {
+      if (data.what === 'settings') this.#check();
+      this.tell(`changed:${data.what}`, data);
+    },
+    ...Object.fromEntries(
+      ['item', 'text', 'thinking', 'call', 'progress'].map((name) => [name, (data, seq) => this.#conversation(name, data, seq)]),
+    ),
+  };
 
   #conversation(name, data, seq) {
     const change = this.transcripts.get(data.session)?.apply(name, data, seq);
@@ -211,7 +187,7 @@ class Store {
   #todos({ session, todos }) {
     const transcript = this.transcripts.get(session);
     if (transcript) transcript.todos = todos;
-    this.tell(`todos:${session}`, todos);
+    this.tell('sessions', this.sessions.get(session));
   }
 
   #usage({ session: id, usage, context_tokens: context }) {

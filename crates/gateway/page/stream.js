@@ -1,23 +1,5 @@
 // One stream of events for everything. It resumes after the last event it saw, however often the connection breaks.
 
-const EVENTS = [
-  'hello',
-  'reset',
-  'bye',
-  'session',
-  'session_deleted',
-  'item',
-  'text',
-  'thinking',
-  'call',
-  'progress',
-  'approval',
-  'approval_closed',
-  'todos',
-  'usage',
-  'canvas',
-  'changed',
-];
 const SILENCE = 40_000;
 const LONGEST_PAUSE = 10_000;
 
@@ -28,20 +10,18 @@ export class EventStream {
   #timer = 0;
   #watchdog = 0;
 
-  /** `receive(name, data, seq)` gets each event, `connected(state)` gets `live`, `connecting` or `ended`. */
-  constructor({ after, receive, connected, check }) {
+  /** `events` has a function for each event by its name, `connected(state)` gets `live`, `connecting` or `ended`. */
+  constructor({ after, ...callbacks }) {
     this.#after = after;
-    this.receive = receive;
-    this.connected = connected;
-    this.check = check;
+    Object.assign(this, callbacks);
   }
 
   open() {
     this.close();
     this.connected('connecting');
-    const source = new EventSource(`/api/events?after=${encodeURIComponent(this.#after)}`);
+    const source = new EventSource(`/api/events?after=${this.#after}`);
     this.#source = source;
-    for (const name of EVENTS) source.addEventListener(name, (event) => this.#event(name, event));
+    for (const name in this.events) source.addEventListener(name, (event) => this.#event(name, event));
     source.onopen = () => this.#watch();
     source.onerror = () => this.#retry();
     this.#watch();
@@ -78,7 +58,7 @@ export class EventStream {
       this.close();
       this.connected('ended');
     }
-    this.receive(name, data, seq);
+    this.events[name](data, seq);
   }
 
   /** The server sends a comment every 15 s, which the page cannot see; only a broken connection reports itself. */

@@ -51,21 +51,16 @@ export class Transcript {
     }
     if (seq && seq <= this.seq) return null;
     if (seq) this.seq = seq;
-    switch (name) {
-      case 'item':
-        return this.#put(data.item);
-      case 'text':
-        return this.#text(data);
-      case 'thinking':
-        return this.#thinking(data);
-      case 'call':
-        return this.#call(data.call);
-      case 'progress':
-        return this.#progress(data);
-      default:
-        return null;
-    }
+    return this.#changes[name](data);
   }
+
+  #changes = {
+    item: ({ item }) => this.#put(item),
+    text: (data) => this.#text(data),
+    thinking: (data) => this.#text(data),
+    call: ({ call }) => this.#call(call),
+    progress: (data) => this.#progress(data),
+  };
 
   #put(item) {
     const index = this.#index.get(item.id);
@@ -100,15 +95,7 @@ export class Transcript {
     const item = this.item(id);
     if (!item) return null;
     item.text = (item.text ?? '') + delta;
-    item.blocks ??= [];
-    for (const [index, html] of blocks ?? []) item.blocks[index] = html;
-    return { item, isNew: false };
-  }
-
-  #thinking({ item: id, delta }) {
-    const item = this.item(id);
-    if (!item) return null;
-    item.text = (item.text ?? '') + delta;
+    for (const [index, html] of blocks ?? []) (item.blocks ??= [])[index] = html;
     return { item, isNew: false };
   }
 

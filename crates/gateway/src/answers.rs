@@ -17,7 +17,7 @@ const MOST_ANSWERS: usize = 128;
 const MOST_BYTES: usize = 1 << 20;
 
 /// A value that differs when what an answer was made from differs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct AnswerStamp(u64);
 
 impl AnswerStamp {

@@ -124,7 +124,7 @@ pub(crate) struct ImageView {
 }
 
 /// One effect of a call.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct EffectView {
     pub(crate) kind: String,
     pub(crate) target: String,
@@ -135,7 +135,7 @@ pub(crate) struct EffectView {
 }
 
 /// A question about a call.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct ApprovalView {
     pub(crate) id: String,
     pub(crate) fingerprint: String,
@@ -160,7 +160,7 @@ pub(crate) struct ApprovalView {
 }
 
 /// A width at which a call can be allowed for good.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct WidthView {
     pub(crate) index: usize,
     pub(crate) name: String,

@@ -51,8 +51,13 @@ impl App {
     /// change files, and days end.
     pub(crate) fn file_stamp(&self) -> Option<AnswerStamp> {
         let revision = self.backend.sessions().revision()?;
+        Some(AnswerStamp::of(&(revision, self.moment_stamp()?)))
+    }
+
+    /// The configuration, the newest event and the second.
+    pub(crate) fn moment_stamp(&self) -> Option<AnswerStamp> {
         let second = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs();
-        Some(AnswerStamp::of(&(revision, self.approvals.hub.newest(), self.backend.versions(), second)))
+        Some(AnswerStamp::of(&(self.approvals.hub.newest(), self.backend.versions(), second)))
     }
 
     /// Tells every page that something which it may show has changed.

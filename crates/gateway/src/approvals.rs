@@ -1,5 +1,7 @@
 //! Approvals: open questions are events; the page and the terminal can answer, and the first answer counts.
 
+mod elsewhere;
+
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,6 +31,7 @@ pub struct PageApprovals {
     workspace: PathBuf,
     rules_file: Option<PathBuf>,
     listeners: Listeners,
+    elsewhere: elsewhere::QuestionsElsewhere,
 }
 
 /// Learns of questions, to show them elsewhere.
@@ -78,6 +81,7 @@ impl PageApprovals {
             workspace,
             rules_file,
             listeners: Listeners::default(),
+            elsewhere: elsewhere::QuestionsElsewhere::default(),
         }
     }
 
@@ -99,13 +103,15 @@ impl PageApprovals {
     /// The open questions, oldest first.
     pub(crate) fn open(&self) -> Vec<ApprovalView> {
         let views = self.broker.pending().into_iter();
-        views.map(|request| self.view(&request, self.asked().get(&request.id).map(|asked| asked.at))).collect()
+        let own = views.map(|request| self.view(&request, self.asked().get(&request.id).map(|asked| asked.at)));
+        own.chain(self.elsewhere.open()).collect()
     }
 
     /// The open question about a call.
     pub(crate) fn of_call(&self, session: &str, call_id: &str) -> Option<String> {
         let mut pending = self.broker.pending().into_iter();
-        pending.find(|request| *request.call.session == *session && *request.call.id == *call_id).map(|request| request.id)
+        let own = pending.find(|request| *request.call.session == *session && *request.call.id == *call_id).map(|request| request.id);
+        own.or_else(|| self.elsewhere.of_call(session, call_id))
     }
 
     /// How long a call waited for the user, as far as this server asked.
@@ -119,6 +125,9 @@ impl PageApprovals {
     }
 
     fn answer_by(&self, id: &str, fingerprint: &str, answer: ApprovalAnswer, name: &str) -> Result<(), ApiError> {
+        if let Some(sent) = self.elsewhere.answer(id, fingerprint, &answer, name) {
+            return sent;
+        }
         if let Some(asked) = self.asked().get_mut(id) {
             asked.answered_by.get_or_insert_with(|| name.to_owned());
         }

@@ -113,8 +113,10 @@ mod tests {
     use super::*;
 
     /// Bytes that the whole page may have on the way, with every place of it: compressed as every browser takes it, and plain.
-    const MOST_BYTES: usize = 85_000;
-    const MOST_PLAIN_BYTES: usize = 190_000;
+    const MOST_BYTES: usize = 80_000;
+    const MOST_PLAIN_BYTES: usize = 168_000;
+    /// Bytes, plain, of what opening it loads.
+    const MOST_OPENING_BYTES: usize = 150_000;
 
     #[test]
     fn whole_page_is_small_on_the_way() {
@@ -123,6 +125,36 @@ mod tests {
         let total: usize = files.iter().map(|file| file.compressed.len()).sum();
         assert!(total > 10_000 && total < MOST_BYTES, "{total} bytes compressed, {plain} plain");
         assert!(plain < MOST_PLAIN_BYTES, "{plain} bytes plain, {total} compressed");
+    }
+
+    /// The files that a file of the page names, and those that they name; what is imported when it is needed is not among them.
+    fn loaded(name: &str, found: &mut std::collections::BTreeSet<String>) {
+        let Some((_, content)) = FILES.iter().find(|(known, _)| *known == name) else { panic!("{name} is not there") };
+        if !found.insert(name.to_owned()) {
+            return;
+        }
+        let text = std::str::from_utf8(content).unwrap();
+        let marks = ["from'", "import'", "href=\"/", "src=\"/"];
+        for (at, mark) in marks.iter().flat_map(|mark| text.match_indices(mark)) {
+            let named = text[at + mark.len()..].split(['\'', '"']).next().unwrap();
+            // Words of the page may end like an import.
+            if !named.ends_with("js") && !named.ends_with("css") {
+                continue;
+            }
+            let folder = if mark.ends_with('/') { "" } else { name.rsplit_once('/').map_or("", |(folder, _)| folder) };
+            let path = haft_text::paths::lexical(&std::path::Path::new(folder).join(named));
+            loaded(path.to_str().unwrap(), found);
+        }
+    }
+
+    #[test]
+    fn what_opening_the_page_loads_is_small() {
+        let mut names = std::collections::BTreeSet::new();
+        loaded("index.html", &mut names);
+        let size = |name: &String| FILES.iter().find(|(known, _)| known == name).map_or(0, |(_, content)| content.len());
+        let total: usize = names.iter().map(size).sum();
+        assert!(names.contains("places/chat.js") && names.contains("style/chat.css") && !names.contains("places/usage.js"), "{names:?}");
+        assert!(total < MOST_OPENING_BYTES, "{total} bytes in {} files", names.len());
     }
 
     #[test]

@@ -5,9 +5,12 @@ mod limiter;
 mod scope;
 mod token_file;
 mod tokens;
+mod users;
 
-pub(crate) use self::guard::{GuardState, SignedIn, check, cookie_name};
+pub(crate) use self::guard::{GuardState, SignedIn, check, cookie_name, credential};
 pub(crate) use self::limiter::FailureLimit;
-pub(crate) use self::scope::{Scope, Scopes};
+pub use self::scope::Scope;
+pub(crate) use self::scope::Scopes;
 pub(crate) use self::token_file::TokenFile;
-pub(crate) use self::tokens::{Lifetime, NewToken, TokenBook, TokenSummary, UNUSED, token_id, token_name};
+pub(crate) use self::tokens::{Lifetime, NewToken, TenantTokens, TokenBook, TokenSummary, UNUSED, token_id, token_name};
+pub use self::users::{TenantInvitation, TenantUser, UserDirectory};

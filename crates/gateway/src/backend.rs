@@ -10,6 +10,8 @@ use haft_tui::chat::{ChatBackend, ChatOptions};
 use haft_tui::failure::Failure;
 use serde_json::Value;
 
+use crate::remote::RemoteTurns;
+
 /// The tool and the arguments of a request.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -107,6 +109,14 @@ pub trait GatewayBackend: Send + Sync {
     fn automation(&self) -> Result<Arc<dyn Automation>, Failure>;
     /// The budget, as far as it is set, in dollars.
     fn budget(&self) -> Value;
+    /// The quotas, with what is used of each.
+    fn quotas(&self) -> BoxFuture<'_, Value> {
+        Box::pin(async { serde_json::json!([]) })
+    }
+    /// What runs turns in other processes; without it they run in this one.
+    fn remote(&self) -> Option<Arc<dyn RemoteTurns>> {
+        None
+    }
     /// The steps of the browser of a session.
     fn recording(&self, session: &str) -> Result<Value, Failure> {
         let _ = session;

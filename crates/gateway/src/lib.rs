@@ -20,21 +20,26 @@ mod error;
 mod hub;
 mod invocations;
 mod openapi;
+mod remote;
 mod render;
 mod routes;
 mod served_sessions;
 mod server;
 mod sessions;
+mod tenants;
 mod time;
 mod tls;
 
 pub use self::approvals::{ApprovalListener, PageApprovals};
+pub use self::auth::{Scope, TenantInvitation, TenantUser, UserDirectory};
 pub use self::backend::{
     AgentChange, BackendVersions, ChangeDecision, ChangeRequest, GatewayBackend, HookDelivery, KeyEdit, LaterChanges, MemoryRequest,
     QuarantineRequest, Saving, ServerRequest, ToolRequest, UndoRequest,
 };
 pub use self::browsers::PageBrowsers;
 pub use self::canvas::PageCanvas;
+pub use self::remote::{RemoteAnswer, RemoteEvent, RemoteMessage, RemoteTurn, RemoteTurns};
 pub use self::served_sessions::ServedSessions;
 pub use self::server::{Gateway, GatewayError, GatewayOptions};
+pub use self::tenants::{PublicAddress, TenantActivity, TenantHost, TenantSeat};
 pub use self::tls::TlsFiles;

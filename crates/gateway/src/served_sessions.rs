@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::app::App;
 use crate::approvals::PageApprovals;
+use crate::remote::RemoteEvent;
 use crate::sessions::SessionHost;
 
 /// The sessions of a server. Clones are the same.
@@ -47,6 +48,11 @@ impl ServedSessions {
     /// Tells every page of a session that was made outside of the server.
     pub async fn added(&self, session: &str) {
         self.host.announce(session).await;
+    }
+
+    /// Shows what happens in a turn that another process runs.
+    pub async fn told(&self, session: &str, event: RemoteEvent) {
+        self.host.told(session, event).await;
     }
 
     /// The sessions of which a turn runs.

@@ -2,6 +2,7 @@
 
 mod access;
 mod actor;
+mod elsewhere;
 mod host;
 mod live;
 mod stored;

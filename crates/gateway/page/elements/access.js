@@ -1,12 +1,6 @@
 // The access level of a session: lowering is one click, raising asks and says what it opens.
 
-import { api } from '../api.js';
-import { h } from '../dom.js';
-import { act, toast } from '../notices.js';
-import { href } from '../router.js';
-import { store } from '../store.js';
-import { dialog } from './dialog.js';
-import { openMenu } from './menu.js';
+import { act, api, dialog, h, href, openMenu, pathTo, store, toast } from '../core.js';
 
 const LEVELS = ['read-only', 'workspace-write', 'full-access'];
 const MEANINGS = {
@@ -16,10 +10,12 @@ const MEANINGS = {
 };
 
 export function accessMenu(anchor, session, now) {
-  const entries = LEVELS.filter((level) => level !== now && (LEVELS.indexOf(level) < LEVELS.indexOf(now) || store.can('admin'))).map((level) => ({
-    label: `${LEVELS.indexOf(level) < LEVELS.indexOf(now) ? '↓' : '↑'} ${level}`,
-    run: () => choose(session, level, now),
-  }));
+  const entries = LEVELS.filter((level) => level !== now && (LEVELS.indexOf(level) < LEVELS.indexOf(now) || store.can('admin'))).map(
+    (level) => ({
+      label: `${LEVELS.indexOf(level) < LEVELS.indexOf(now) ? '↓' : '↑'} ${level}`,
+      run: () => choose(session, level, now),
+    }),
+  );
   openMenu(anchor, [...entries, { label: 'Where it comes from', run: () => (location.hash = href('settings', null, { text: 'access' })) }]);
 }
 
@@ -33,7 +29,7 @@ function choose(session, level, now) {
 
 function set(session, access, button) {
   return act(button, async () => {
-    store.putSession(await api.patch(api.session(session.id), { access }));
+    store.putSession(await api.patch(pathTo('sessions', session.id), { access }));
     toast(`Access is ${access} from the next message on.`, { kind: 'ok' });
     return true;
   });

@@ -1,11 +1,23 @@
 // The dialog in which the user answers an approval: effects first, the diff below, Deny has the focus.
 
-import { api } from '../api.js';
-import { fill, h, insertRendered, uniqueId, visible, visibleText } from '../dom.js';
-import { act, alertUser, toast } from '../notices.js';
-import { store } from '../store.js';
-import { tick } from '../ticker.js';
-import { effectsList } from './trace.js';
+import {
+  act,
+  alertUser,
+  api,
+  effectsList,
+  fill,
+  h,
+  pathTo,
+  rendered,
+  renderedRegion,
+  showModal,
+  store,
+  tick,
+  toast,
+  uniqueId,
+  visible,
+  visibleText,
+} from '../core.js';
 
 /** Keys and buttons do nothing this long after the dialog opened, so that nobody answers by accident. */
 const GUARD = 500;
@@ -24,12 +36,11 @@ class ApprovalDialog {
   constructor(approval) {
     this.approval = approval;
     this.opened = performance.now();
-    this.opener = document.activeElement;
     const titleId = uniqueId('approval');
     this.extra = h('div.stack');
     this.box = h(
       'dialog.approval',
-      { 'aria-labelledby': titleId, onkeydown: (event) => this.#key(event), onclose: () => this.#closed() },
+      { 'aria-labelledby': titleId, onkeydown: (event) => this.#key(event) },
       h(
         'div.dialog-body',
         h(
@@ -40,15 +51,13 @@ class ApprovalDialog {
         approval.edit_fault && h('p.call-error', `The edited arguments were not accepted: ${approval.edit_fault}`),
         effectsList(approval.effects),
         this.#because(),
-        approval.diff_html &&
-          insertRendered(h('div.rendered.scroll', { tabindex: 0, role: 'region', 'aria-label': 'Diff' }), approval.diff_html),
+        approval.diff_html && renderedRegion(approval.diff_html),
         !approval.diff_html && this.#arguments(),
         this.extra,
         this.#actions(),
       ),
     );
-    document.body.append(this.box);
-    this.box.showModal();
+    showModal(this.box, () => this.#closed());
     tick();
     this.deny.focus();
     setTimeout(() => this.#arm(), GUARD);
@@ -67,49 +76,37 @@ class ApprovalDialog {
   }
 
   #arguments() {
-    const box = h('div.rendered.scroll');
-    if (this.approval.arguments_html) insertRendered(box, this.approval.arguments_html);
-    else box.append(h('pre', JSON.stringify(this.approval.arguments, null, 2)));
-    return h('details', h('summary', 'Arguments'), box);
+    return h('details', h('summary', 'Arguments'), rendered(this.approval.arguments_html));
   }
 
   #actions() {
-    const button = (label, key, run, attributes = {}) =>
+    const { session_rules: rules, session_refused: refused, widths } = this.approval;
+    const canAnswer = store.can('approve');
+    const button = (label, key, run, attributes) =>
       h(
         'button',
         { disabled: true, title: `${label} (${key})`, 'aria-keyshortcuts': key, onclick: () => this.#guarded(run), ...attributes },
         label,
         h('kbd', key),
       );
-    const { session_rules: rules, session_refused: refused, widths } = this.approval;
-    const canAnswer = store.can('approve');
-    this.deny = h(
-      'button',
-      { class: 'danger', 'aria-keyshortcuts': 'N', onclick: () => this.#guarded(() => this.answer({ answer: 'deny' })) },
-      'Deny',
-      h('kbd', 'N'),
-    );
-    this.armed = canAnswer
-      ? [
-          button('Deny and say why…', 'W', () => this.#comment()),
-          button('Edit…', 'E', () => this.#edit()),
-          !refused && widths?.length > 0 && button('Always…', 'A', () => this.#always()),
-          !refused &&
-            rules?.length > 0 &&
-            button('This session', 'S', () => this.answer({ answer: 'session' }), {
-              title: `Adds for this session: ${rules.join(', ')} (S)`,
-            }),
-          button('Allow once', 'Y', () => this.answer({ answer: 'once' }), { class: 'primary' }),
-        ].filter(Boolean)
-      : [];
-    if (!canAnswer) this.deny.disabled = true;
-    this.buttons = h(
+    const answer = (word) => () => this.answer({ answer: word });
+    this.deny = button('Deny', 'N', answer('deny'), { class: 'danger', disabled: !canAnswer });
+    const others = [
+      button('Deny and say why…', 'W', () => this.#comment()),
+      button('Edit…', 'E', () => this.#edit()),
+      !refused && widths?.length > 0 && button('Always…', 'A', () => this.#always()),
+      !refused &&
+        rules?.length > 0 &&
+        button('This session', 'S', answer('session'), { title: `Adds for this session: ${rules.join(', ')} (S)` }),
+      button('Allow once', 'Y', answer('once'), { class: 'primary' }),
+    ];
+    this.armed = canAnswer ? others.filter(Boolean) : [];
+    return h(
       'div.approval-actions',
       this.deny,
       this.armed,
       !canAnswer && h('p.muted', 'This page may not answer: its token lacks the scope “approve”.'),
     );
-    return this.buttons;
   }
 
   #arm() {
@@ -202,7 +199,7 @@ class ApprovalDialog {
     this.isAnswered = true;
     await act(this.deny, async () => {
       try {
-        await api.post(`/api/approvals/${encodeURIComponent(id)}`, { fingerprint, ...answer });
+        await api.post(pathTo('approvals', id), { fingerprint, ...answer });
       } catch (error) {
         if (error.status !== 409) throw error;
         toast(error.message, { fix: error.help });
@@ -212,9 +209,7 @@ class ApprovalDialog {
   }
 
   #closed() {
-    this.box.remove();
     if (current === this) current = null;
-    this.opener?.isConnected && this.opener.focus();
     store.tell('approval-dialog-closed');
   }
 }

@@ -1,9 +1,6 @@
 // The live view of a browser. Its pictures come when something has changed; mouse and keys go there while the user has it.
 
-import { api } from '../api.js';
-import { fill, h, setText, visible } from '../dom.js';
-import { report } from '../notices.js';
-import { store } from '../store.js';
+import { api, fill, h, pathTo, report, setText, store, visible } from '../core.js';
 
 const PAUSE = 2000;
 const BUTTONS = ['left', 'middle', 'right'];
@@ -15,7 +12,7 @@ const STATES = {
 
 export function browserScreen(id) {
   const viewer = crypto.randomUUID();
-  const path = api.session(id, '/browser');
+  const path = pathTo('sessions', id, '/browser');
   const picture = h('img', { alt: 'What the browser shows', draggable: 'false' });
   const screen = h('div.screen', { tabindex: 0, role: 'application', 'aria-label': 'Picture of the browser', hidden: true }, picture);
   const address = h('code.grow');

@@ -1,13 +1,24 @@
 // The card of one tool call in all its states.
 
-import { api } from '../api.js';
-import { fill, h, insertRendered, setText, visible, visibleText } from '../dom.js';
-import { duration } from '../format.js';
-import { callLook, hasFailed, isOpen } from '../states.js';
+import {
+  api,
+  callLook,
+  duration,
+  fill,
+  h,
+  hasFailed,
+  href,
+  isOpen,
+  pathTo,
+  renderedOutput,
+  setText,
+  store,
+  toChange,
+  visible,
+  visibleText,
+} from '../core.js';
 import { callDetail } from './call-detail.js';
 import { openApproval } from './approval.js';
-import { toChange } from './trace.js';
-import { store } from '../store.js';
 
 /** What the user opened or closed, by session and call, as rows come and go. */
 const openByUser = new Map();
@@ -15,7 +26,7 @@ const openByUser = new Map();
 const advice = new Map();
 const MOST_ADVICE = 200;
 
-export class CallCard extends HTMLElement {
+class CallCard extends HTMLElement {
   #call = null;
 
   set call(call) {
@@ -95,7 +106,7 @@ export class CallCard extends HTMLElement {
       isQuiet ? h('span.visually-hidden', word) : ` ${word}`,
     );
     setText(tool, visibleText(call.tool));
-    const change = call.added !== null && call.added !== undefined ? `+${call.added} −${call.removed ?? 0}` : null;
+    const change = call.added != null ? `+${call.added} −${call.removed ?? 0}` : null;
     // What failed is written out below.
     const isRepeated = call.message && call.state !== 'success' && call.outcome?.length > 30;
     const parts = [call.title, change, isRepeated ? null : call.outcome].filter((part) => part);
@@ -130,8 +141,13 @@ export class CallCard extends HTMLElement {
       h(
         'div',
         { class: `call-error ${call.state === 'cancelled' ? 'ask' : ''}` },
-        h('div', call.error_type && h('code', call.error_type), ' ', visible(call.result_html ? message.split('\n', 1)[0] : message)),
-        hasExcerpt && insertRendered(h('div.output.rendered', { tabindex: 0 }), call.result_html),
+        h(
+          'div',
+          call.error_type && h('code', call.error_type),
+          call.state === 'denied' ? ' The model was told: ' : ' ',
+          visible(call.result_html ? message.split('\n', 1)[0] : message),
+        ),
+        hasExcerpt && renderedOutput(call.result_html),
       ),
       call.state === 'denied' && this.#why(call),
     );
@@ -148,16 +164,18 @@ export class CallCard extends HTMLElement {
 
   /** Why it was denied and what to change: from the call itself, or asked of the server once. */
   #why(call) {
-    const explain = {
-      href: `#/tools/${encodeURIComponent(call.tool)}?tab=explain&arguments=${encodeURIComponent(JSON.stringify(call.arguments ?? {}))}`,
-    };
+    const explain = { href: href('tools', call.tool, { tab: 'explain', arguments: JSON.stringify(call.arguments ?? {}) }) };
     const box = h(
       'div.stack',
-      toChange(call.help, { advice: call.advice }),
-      h('div.row', h('button', { onclick: () => this.#showDecision() }, 'Why was it denied?'), h('a.button', explain, 'Explain and change…')),
+      toChange(call.help, { advice: call.advice, call }),
+      h(
+        'div.row',
+        h('button', { onclick: () => this.#showDecision() }, 'Why was it denied?'),
+        h('a.button', explain, 'Explain and change…'),
+      ),
     );
     // A card may be drawn again while the answer is on its way, so every drawing waits for it.
-    if (!call.help) this.#askWhy(call).then((found) => found && box.prepend(toChange(...found)));
+    if (!call.help) this.#askWhy(call).then((found) => found && box.prepend(toChange(found[0], { ...found[1], call })));
     return box;
   }
 
@@ -203,13 +221,8 @@ customElements.define('haft-call', CallCard);
 
 async function whatToChange(call) {
   const question = { agent: call.agent, arguments: call.arguments ?? {} };
-  const { verdict, to_change: text, advice: how } = await api.post(api.tool(call.tool, '/explain'), question);
+  const { verdict, to_change: text, advice: how } = await api.post(pathTo('tools', call.tool, '/explain'), question);
   if (verdict === 'deny') return [text, { advice: how }];
   const denied = 'Nothing forbids this call: it was denied by an answer. Ask for it again and allow it.';
   return [denied, verdict === 'ask' ? { advice: how, action: 'Allow it without a question…' } : {}];
-}
-
-/** Opens the card of a call when it is drawn next. */
-export function expandCall(session, id) {
-  openByUser.set(`${session}/${id}`, true);
 }

@@ -1,8 +1,6 @@
 // The canvas: a frame without network and with an origin of its own, in which an agent shows something.
 
-import { api } from '../api.js';
-import { h } from '../dom.js';
-import { report } from '../notices.js';
+import { api, h, pathTo, report } from '../core.js';
 
 const PATIENCE = 4500;
 /** Between two actions that reach the session. */
@@ -68,7 +66,7 @@ export function canvasPanel(sessionId) {
       await Promise.race([ready, late()]);
     } else if (op === 'hide') element.remove();
     else answer = await ask(event);
-    if (answer) await api.post(`/api/canvas/answers/${encodeURIComponent(request)}`, { answer }).catch(() => {});
+    if (answer) await api.post(pathTo('canvas/answers', request), { answer }).catch(() => {});
   }
 
   /** Asks the frame; nothing if it does not answer in time. */
@@ -106,6 +104,6 @@ export function canvasPanel(sessionId) {
     lastAction = performance.now();
     const values = context !== null && typeof context === 'object' && !Array.isArray(context) ? context : {};
     const event = { name, surface: String(surface ?? ''), component: String(component ?? ''), context: values };
-    api.post(api.session(sessionId, '/canvas/actions'), event).catch(report);
+    api.post(pathTo('sessions', sessionId, '/canvas/actions'), event).catch(report);
   }
 }

@@ -1,13 +1,7 @@
 // The head of a conversation: title, state, agent, model, access, menu.
 
-import { fill, h } from '../dom.js';
-import { toast } from '../notices.js';
-import { accessMenu, modelMenu } from '../on-demand.js';
-import { href } from '../router.js';
-import { sessionLook } from '../states.js';
-import { store } from '../store.js';
-import { openMenu } from './menu.js';
-import { renameSession } from './session-actions.js';
+import { accessMenu, fill, h, href, modelMenu, openMenu, sessionLook, store, toast } from '../core.js';
+import { renameSession, sessionMenu } from './session-actions.js';
 
 export function chatHeader(place) {
   const element = h('header.place-head');
@@ -29,7 +23,11 @@ export function chatHeader(place) {
     if (!session || !store.can('chat'))
       return h('a.button', { href: href('settings', null, { text: 'access' }), title: 'Where this comes from' }, `access: ${access}`);
     const open = (event) => accessMenu(event.currentTarget, session, access);
-    return h('button', { title: 'What this session may reach: lower or raise it', 'aria-haspopup': 'menu', onclick: open }, `access: ${access} ▾`);
+    return h(
+      'button',
+      { title: 'What this session may reach: lower or raise it', 'aria-haspopup': 'menu', onclick: open },
+      `access: ${access} ▾`,
+    );
   }
 
   function update() {
@@ -61,7 +59,11 @@ export function chatHeader(place) {
       session &&
         h(
           'button',
-          { 'aria-label': 'Menu of this session', 'aria-haspopup': 'menu', onclick: (event) => openMenu(event.currentTarget, place.menu) },
+          {
+            'aria-label': 'Menu of this session',
+            'aria-haspopup': 'menu',
+            onclick: (event) => openMenu(event.currentTarget, sessionMenu(session)),
+          },
           '⋯',
         ),
     );

@@ -1,11 +1,6 @@
 // Beside the conversation: to-do list, sub-agents, files that its calls changed.
 
-import { api } from '../api.js';
-import { fill, h } from '../dom.js';
-import { openUndo } from '../on-demand.js';
-import { href } from '../router.js';
-import { sessionLook } from '../states.js';
-import { store } from '../store.js';
+import { api, fill, h, href, openUndo, pathTo, sessionLook, store } from '../core.js';
 
 const MARKS = { pending: '○', in_progress: '◐', completed: '✓' };
 
@@ -14,7 +9,7 @@ export function chatPanel(place) {
   const agents = h('div.stack');
   const files = h('div.stack');
   const element = h(
-    'aside.panel',
+    'aside.panel.stack',
     { 'aria-label': 'To-do list, sub-agents and files' },
     h(
       'div.row.spread',
@@ -60,8 +55,8 @@ export function chatPanel(place) {
 
   async function load() {
     const [agentAnswer, fileAnswer] = await Promise.all([
-      api.get(api.session(place.id, '/agents')).catch(() => ({ agents: [] })),
-      api.get(api.session(place.id, '/files')).catch(() => ({ files: [] })),
+      api.get(pathTo('sessions', place.id, '/agents')).catch(() => ({ agents: [] })),
+      api.get(pathTo('sessions', place.id, '/files')).catch(() => ({ files: [] })),
     ]);
     fill(agents, agentAnswer.agents.length === 0 ? h('p.muted', 'None were started.') : agentAnswer.agents.map(agentLine));
     fill(files, fileAnswer.files.length === 0 ? h('p.muted', 'No call changed a file.') : [fileAnswer.files.map(fileLine), undoAll()]);
@@ -81,19 +76,23 @@ export function chatPanel(place) {
     const last = file.calls.at(-1);
     return h(
       'div.row',
-      h('code.grow', file.path),
+      h('code.grow', file.path.replace(`${store.me.workspace}/`, '')),
       h('span.muted', `${file.calls.length}×`),
       last && h('a', { href: href('history', last) }, 'show'),
       last &&
         store.can('admin') &&
-        h('button', { onclick: () => openUndo(api.record(last, '/undo'), `the last change of ${file.path}`) }, 'Undo…'),
+        h('button', { onclick: () => openUndo(pathTo('history', last, '/undo'), `the last change of ${file.path}`) }, 'Undo…'),
     );
   }
 
   function undoAll() {
     return (
       store.can('admin') &&
-      h('button', { onclick: () => openUndo(api.session(place.id, '/undo'), 'all changes of this session') }, 'Undo all of this session…')
+      h(
+        'button',
+        { onclick: () => openUndo(pathTo('sessions', place.id, '/undo'), 'all changes of this session') },
+        'Undo all of this session…',
+      )
     );
   }
 }

@@ -1,15 +1,11 @@
 // Where the user writes. Enter sends, Shift-Enter is a new line, drafts survive a reload.
 
-import { api } from '../api.js';
-import { fill, h, visibleText } from '../dom.js';
-import { money, plural, tokens } from '../format.js';
-import { act, report } from '../notices.js';
-import { store } from '../store.js';
+import { act, api, fill, h, money, pathTo, plural, report, store, tokens, visibleText } from '../core.js';
 import { DroppedFiles } from './dropped-files.js';
 
 const MOST_FILES = 12;
 
-export class Composer extends HTMLElement {
+class Composer extends HTMLElement {
   /** `send(text, attachments)` starts or continues a turn; `commands` are the slash commands. */
   setup({ sessionId, send, commands }) {
     this.sessionId = sessionId;
@@ -64,14 +60,10 @@ export class Composer extends HTMLElement {
     return `haft.draft.${this.sessionId ?? 'new'}`;
   }
 
-  focusText() {
-    this.text.focus();
-  }
-
   setText(text) {
     this.text.value = text;
     this.#typed();
-    this.focusText();
+    this.text.focus();
   }
 
   /** Shows what the session does and has used. */
@@ -84,10 +76,8 @@ export class Composer extends HTMLElement {
     if (!session) return;
     const { usage, context_tokens: used, context_window: window } = session;
     const share = used && window ? `${Math.round((100 * used) / window)} % of ${tokens(window)}` : null;
-    const cost =
-      usage?.requests > 0 &&
-      usage.input_tokens + usage.output_tokens > 0 &&
-      (usage.cost === null || usage.cost === undefined ? `${tokens(usage.input_tokens + usage.output_tokens)} tokens` : money(usage.cost));
+    const sum = usage?.input_tokens + usage?.output_tokens;
+    const cost = sum > 0 && (usage.cost == null ? `${tokens(sum)} tokens` : money(usage.cost));
     const parts = [session.model, share, cost, callCount ? plural(callCount, 'call') : null];
     fill(
       this.status,
@@ -122,7 +112,7 @@ export class Composer extends HTMLElement {
 
   async stop() {
     if (!this.isBusy || !this.sessionId) return;
-    await act(this.stopButton, () => api.post(api.session(this.sessionId, '/cancel')));
+    await act(this.stopButton, () => api.post(pathTo('sessions', this.sessionId, '/cancel')));
   }
 
   #clear() {
@@ -235,7 +225,7 @@ export class Composer extends HTMLElement {
   /** Up on an empty line takes the newest queued message back. */
   async #takeBack() {
     try {
-      const { text } = await api.delete(api.session(this.sessionId, '/messages/last'));
+      const { text } = await api.delete(pathTo('sessions', this.sessionId, '/messages/last'));
       this.setText(text);
       this.takenBack?.(text);
     } catch (error) {

@@ -1,21 +1,12 @@
 // A modal dialog. Esc closes it and is always safe.
 
-import { h, uniqueId } from '../dom.js';
+import { fill, h, uniqueId } from '../dom.js';
+import { actionButton } from '../notices.js';
+import { problem } from './tabs.js';
 
-/** Shows `content` under a heading; `actions` come after a button that closes it. */
-export function dialog(title, content, actions = [], { onclose = () => {}, className = '', closeLabel = 'Cancel' } = {}) {
-  const titleId = uniqueId('title');
+/** Shows an element as a dialog; when it closes, the focus goes back to where it was. */
+export function showModal(box, onclose = () => {}) {
   const opener = document.activeElement;
-  const box = h(
-    'dialog',
-    { 'aria-labelledby': titleId, class: className },
-    h(
-      'div.dialog-body',
-      h('h2', { id: titleId }, title),
-      content,
-      h('div.actions', h('button', { onclick: () => box.close() }, closeLabel), actions),
-    ),
-  );
   box.addEventListener('close', () => {
     box.remove();
     onclose();
@@ -26,22 +17,45 @@ export function dialog(title, content, actions = [], { onclose = () => {}, class
   return box;
 }
 
+/** Shows `content` under a heading; `actions` come after a button that closes it. */
+export function dialog(title, content, actions = [], { onclose, className = '', closeLabel = 'Cancel' } = {}) {
+  const id = uniqueId('title');
+  const close = h('button', { onclick: () => box.close() }, closeLabel);
+  const body = h('div.dialog-body', h('h2', { id }, title), content, h('div.actions', close, actions));
+  const box = h('dialog', { 'aria-labelledby': id, class: className }, body);
+  return showModal(box, onclose);
+}
+
+/** Shows what `preview` would change as `build` draws it; the button does it, if it is possible. */
+export async function waitDialog(title, label, preview, build, action) {
+  const body = h('div.stack', h('p.muted', 'Looking at what would change…'));
+  const run = actionButton(label, () => action().then(() => box.close()), { class: 'primary', disabled: true });
+  const box = dialog(title, body, run);
+  try {
+    const { nodes, isPossible } = build(await preview());
+    fill(body, nodes);
+    run.disabled = !isPossible;
+  } catch (error) {
+    fill(body, problem(error));
+  }
+}
+
 /** Asks for one line of text. */
 export function promptText(title, label, value = '') {
   return new Promise((resolve) => {
     let answer = null;
-    const input = h('input', { value, 'aria-label': label, class: 'grow' });
     const done = () => {
       answer = input.value.trim();
       box.close();
     };
-    input.addEventListener('keydown', (event) => {
+    const onkeydown = (event) => {
       if (event.key !== 'Enter' || event.isComposing) return;
       // The focus goes back to the opener, which the same key would press.
       event.preventDefault();
       done();
-    });
-    const box = dialog(title, [input], [h('button', { class: 'primary', onclick: done }, 'OK')], { onclose: () => resolve(answer) });
+    };
+    const input = h('input', { value, 'aria-label': label, onkeydown });
+    const box = dialog(title, input, h('button.primary', { onclick: done }, 'OK'), { onclose: () => resolve(answer) });
     input.focus();
     input.select();
   });

@@ -1,8 +1,6 @@
 // Files that the user drops, pastes or chooses: pictures and texts that go with the next message.
 
-import { fill, h, visibleText } from '../dom.js';
-import { plural } from '../format.js';
-import { toast } from '../notices.js';
+import { fill, h, plural, toast, visibleText } from '../core.js';
 
 const MOST_FILES = 10;
 const MOST_BYTES = 2_900_000;
@@ -11,7 +9,11 @@ export class DroppedFiles {
   #files = [];
   #input = h('input', { type: 'file', multiple: true, hidden: true, onchange: () => this.#add(this.#input.files) });
   #list = h('div.chips', { role: 'list', 'aria-label': 'Files that go with the message', hidden: true });
-  button = h('button.attach', { title: 'Attach pictures or texts (or drop them here)', 'aria-label': 'Attach files', onclick: () => this.#input.click() }, '+');
+  button = h(
+    'button.attach',
+    { title: 'Attach pictures or texts (or drop them here)', 'aria-label': 'Attach files', onclick: () => this.#input.click() },
+    '+',
+  );
   element = h('div', this.#list, this.#input);
 
   /** Takes what is dropped on the page or pasted into the text; returns a function that ends that. */
@@ -73,7 +75,14 @@ export class DroppedFiles {
           this.#draw();
         };
         const name = visibleText(file.name);
-        return h('span.chip', { role: 'listitem' }, name, ' ', h('small', size(file)), h('button', { 'aria-label': `Remove ${name}`, onclick: remove }, '×'));
+        return h(
+          'span.chip',
+          { role: 'listitem' },
+          name,
+          ' ',
+          h('small', size(file)),
+          h('button', { 'aria-label': `Remove ${name}`, onclick: remove }, '×'),
+        );
       }),
     );
   }

@@ -1,10 +1,6 @@
 // The whole of an output that was cut, page by page.
 
-import { api } from '../api.js';
-import { fill, h, insertRendered } from '../dom.js';
-import { bytes } from '../format.js';
-import { act } from '../notices.js';
-import { dialog } from './dialog.js';
+import { act, api, bytes, dialog, fill, h, insertRendered } from '../core.js';
 
 export function openOutput(call) {
   const text = h('div.output.rendered', { tabindex: 0, role: 'region', 'aria-label': 'Output' });

@@ -1,8 +1,6 @@
 // The list of keys.
 
-import { h } from '../dom.js';
-import { PLACES } from '../places.js';
-import { dialog } from './dialog.js';
+import { dialog, h, PLACES } from '../core.js';
 
 const KEYED = PLACES.filter(([, , key]) => key);
 const KEYS = [

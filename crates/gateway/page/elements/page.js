@@ -1,6 +1,7 @@
 // What the places share: head and body, loading, tables, empty states.
 
 import { fill, h } from '../dom.js';
+import { store } from '../store.js';
 import { problem } from './tabs.js';
 
 /** A place with a heading; `head` are elements beside it. */
@@ -73,7 +74,20 @@ export function select(options, value, onchange, attributes) {
   );
 }
 
-/** An icon and a word as a badge. */
-export function badge({ icon, word, kind }) {
-  return h('span', { class: `badge ${kind}` }, `${icon} ${word}`);
+/** A word, or the icon and the word of a look, as a badge. */
+export function badge(text, kind) {
+  return h('span', { class: `badge ${text?.kind ?? (kind || '')}` }, text?.word ? `${text.icon} ${text.word}` : text);
 }
+
+/** A choice of the agents of this server. */
+export function agentSelect(agent, choose) {
+  const options = (store.me.agents ?? [agent]).map((name) => [name, `agent: ${name}`]);
+  return select(options, agent, choose, { 'aria-label': 'Agent' });
+}
+
+/** `figures`: `[[label, value]]`. */
+export const figureList = (figures) =>
+  h(
+    'div.figures',
+    figures.map(([label, value]) => h('div.figure', h('b', value), label)),
+  );

@@ -1,20 +1,16 @@
 // Ctrl-K: finds places, sessions, tools and settings.
 
-import { api } from '../api.js';
-import { fill, h } from '../dom.js';
-import { PLACES } from '../places.js';
-import { href } from '../router.js';
-import { store } from '../store.js';
+import { api, fill, h, href, PLACES, showModal, store } from '../core.js';
 
 const MOST = 30;
-let tools = null;
+/** Tools and settings, which are loaded once. */
+let loaded = null;
 
 export function openPalette() {
   if (document.querySelector('dialog[open]')) return;
-  const opener = document.activeElement;
   const input = h('input', {
     type: 'search',
-    placeholder: 'Find a place, session, tool…',
+    placeholder: 'Find a place, session, tool, setting…',
     role: 'combobox',
     'aria-expanded': 'true',
     'aria-controls': 'palette-list',
@@ -23,31 +19,24 @@ export function openPalette() {
     onkeydown: key,
   });
   const list = h('ul', { role: 'listbox', id: 'palette-list', 'aria-label': 'Results' });
-  const box = h(
-    'dialog.palette',
-    {
-      'aria-label': 'Find anything',
-      onclose: () => {
-        box.remove();
-        opener?.isConnected && opener.focus();
-      },
-    },
-    h('div.dialog-body', input, list),
-  );
+  const box = h('dialog.palette', { 'aria-label': 'Find anything' }, h('div.dialog-body', input, list));
   let found = [];
   let choice = 0;
   let searched = [];
   let searchTimer = 0;
-  document.body.append(box);
-  box.showModal();
+  showModal(box);
   draw();
-  loadTools().then(draw);
+  loadMore().then(draw);
 
-  function draw() {
+  function draw(isTyped = true) {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
     const matches = (entry) => words.every((word) => `${entry.kind} ${entry.label}`.toLowerCase().includes(word));
     const known = new Set();
-    found = [...candidates(), ...searched].filter((entry) => matches(entry) && !known.has(entry.to) && known.add(entry.to)).slice(0, MOST);
+    if (isTyped) searched = [];
+    if (isTyped && words.length) search(input.value);
+    // What the server found fits already.
+    const fitting = [...candidates().filter(matches), ...searched];
+    found = fitting.filter(({ to }) => !known.has(to) && known.add(to)).slice(0, MOST);
     choice = 0;
     fill(
       list,
@@ -58,7 +47,6 @@ export function openPalette() {
         : h('li.muted', 'Nothing found.'),
     );
     mark();
-    if (words.length) search(input.value);
   }
 
   /** Sessions that the page does not hold are searched by the server. */
@@ -67,9 +55,8 @@ export function openPalette() {
     searchTimer = setTimeout(async () => {
       const answer = await api.get('/api/sessions', { text, limit: 20, workspace: 'all' }).catch(() => ({ sessions: [] }));
       if (input.value !== text) return;
-      const before = searched.length;
       searched = answer.sessions.map(sessionEntry);
-      if (before !== searched.length) draw();
+      draw(false);
     }, 200);
   }
 
@@ -103,14 +90,24 @@ function candidates() {
   return [
     ...PLACES.map(([name, label]) => ({ kind: 'place', label, to: href(name) })),
     ...[...store.sessions.values()].map(sessionEntry),
-    ...(tools ?? []).map((tool) => ({
-      kind: 'tool',
-      label: `${tool.name} – ${tool.label ?? tool.description}`,
-      to: href('tools', tool.name),
-    })),
+    ...(loaded ?? []),
   ];
 }
 
-async function loadTools() {
-  tools ??= (await api.get('/api/tools').catch(() => ({ tools: [] }))).tools;
+async function loadMore() {
+  const list = (path, entries) => api.get(path).then(entries, () => []);
+  loaded ??= (
+    await Promise.all([
+      list('/api/tools', ({ tools }) =>
+        tools.map(({ name, label, description }) => ({
+          kind: 'tool',
+          label: `${name} – ${label ?? description}`,
+          to: href('tools', name),
+        })),
+      ),
+      list('/api/settings', ({ settings }) =>
+        settings.map(({ key }) => ({ kind: 'setting', label: key, to: href('settings', null, { text: key }) })),
+      ),
+    ])
+  ).flat();
 }

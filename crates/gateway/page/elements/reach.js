@@ -1,19 +1,12 @@
 // Whom this server reaches: channels with what was sent, and paired machines.
 
-import { api } from '../api.js';
-import { fill, h } from '../dom.js';
-import { when } from '../format.js';
-import { act, copy, toast } from '../notices.js';
-import { href } from '../router.js';
-import { store } from '../store.js';
-import { empty, load, table } from './page.js';
+import { actionButton, api, badge, copy, empty, fill, h, href, load, pathTo, store, table, toast, when } from '../core.js';
 
 const OUTCOMES = { delivered: 'ok', not_delivered: 'fail', unknown: 'ask', sending: 'accent' };
-const badge = (kind, text) => h('span', { class: `badge ${kind ?? ''}` }, text);
 
 /** Channels, and the newest messages that went out. */
 export function channelList({ channels = [], sent = [] }) {
-  const state = (row) => (row.usable ? row.actions.join(', ') : badge('fail', row.fault));
+  const state = (row) => (row.usable ? row.actions.join(', ') : badge(row.fault, 'fail'));
   const takes = (row) => (row.receives ? `yes, of ${row.allowed_senders} listed and of paired senders` : 'no');
   return [
     h('h2', 'Channels'),
@@ -40,7 +33,7 @@ export function channelList({ channels = [], sent = [] }) {
           ['When', (row) => when(row.at)],
           ['Channel', (row) => row.channel],
           ['To', (row) => row.to],
-          ['Outcome', (row) => badge(OUTCOMES[row.outcome], row.outcome.replace('_', ' '))],
+          ['Outcome', (row) => badge(row.outcome.replace('_', ' '), OUTCOMES[row.outcome])],
           ['Text or reason', (row) => row.reason ?? row.text],
         ],
         sent,
@@ -70,23 +63,23 @@ export function nodeList(section) {
         : table(
             [
               ['Machine', (row) => h('strong', row.name)],
-              ['State', (row) => badge(row.connected ? 'ok' : '', row.connected ? 'connected' : 'not connected')],
+              ['State', (row) => badge(row.connected ? 'connected' : 'not connected', row.connected && 'ok')],
               ['System', (row) => row.platform ?? ''],
               ['Folder', (row) => h('code', row.workspace ?? '')],
               ['Offers', (row) => (row.actions ?? []).join(', ')],
-              ['', (row) => store.can('admin') && button('Revoke', () => api.delete(`/api/nodes/${encodeURIComponent(row.id)}`), 'danger')],
+              ['', (row) => store.can('admin') && button('Revoke', () => api.delete(pathTo('nodes', row.id)), 'danger')],
             ],
             nodes,
             'Nodes',
           ),
-      pending.length > 0 && h('p.call-error.ask', `! ${pending.map((each) => each.name).join(', ')}: asks to be paired. Type the code that it shows.`),
+      pending.length > 0 &&
+        h('p.call-error.ask', `! ${pending.map((each) => each.name).join(', ')}: asks to be paired. Type the code that it shows.`),
       store.can('admin') && pairing(pending),
     ];
   }
 
-  function button(label, action, kind = '') {
-    const element = h('button', { class: kind, onclick: () => act(element, async () => (await action(), reload())) }, label);
-    return element;
+  function button(label, action, kind) {
+    return actionButton(label, () => action().then(reload), { class: kind });
   }
 
   function pairing(pending) {
@@ -99,14 +92,20 @@ export function nodeList(section) {
     const open = async () => {
       const { command } = await api.post('/api/nodes/pair', {});
       timer ??= setInterval(() => document.hidden || document.activeElement === code || reload(), 3000);
-      fill(address, 'Run this on the other machine within 10 minutes: ', h('code', command), ' ', h('button', { onclick: () => copy(command) }, 'Copy'));
+      fill(
+        address,
+        'Run this on the other machine within 10 minutes: ',
+        h('code', command),
+        ' ',
+        h('button', { onclick: () => copy(command) }, 'Copy'),
+      );
     };
     return [
       h('div.row', button('Pair a machine…', open), (pending.length > 0 || address.hasChildNodes()) && [code, button('Approve', approve)]),
       address,
     ];
   }
-  const stop = store.on('changed:nodes', () => reload());
+  const stop = store.on('changed:nodes', reload);
   return () => {
     settle();
     stop();

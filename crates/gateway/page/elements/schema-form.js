@@ -1,6 +1,6 @@
 // A form made from a JSON schema, and the same values as JSON. Both are always in step; no value is ever dropped.
 
-import { fill, h, uniqueId } from '../dom.js';
+import { fill, h, uniqueId } from '../core.js';
 
 const LONG = /content|text|patch|code|prompt|script|body|old_string|new_string/;
 
@@ -102,7 +102,7 @@ export class SchemaForm {
       ),
       h(
         'div',
-        { class: `field ${['integer', 'number'].includes(schema.type) ? 'short' : ''}` },
+        { class: 'field' },
         this.#editor(name, schema, attributes),
         h('small', { id: `${id}-note` }, notes),
         this.problems.has(name) && h('span.problem', { role: 'alert' }, this.problems.get(name)),

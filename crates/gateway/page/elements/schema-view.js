@@ -1,8 +1,6 @@
 // A schema as we hold it beside the schema as a provider gets it; what is left out is struck through.
 
-import { api } from '../api.js';
-import { fill, h } from '../dom.js';
-import { load, select } from './page.js';
+import { api, fill, h, load, pathTo, select } from '../core.js';
 
 const PROVIDERS = ['anthropic', 'openai', 'openai-responses', 'gemini'];
 
@@ -12,7 +10,7 @@ export function schemaTab(tool, agent) {
   const show = (provider) =>
     load(
       sent,
-      () => api.get(api.tool(tool.name), { agent, provider }),
+      () => api.get(pathTo('tools', tool.name), { agent, provider }),
       ({ projected, parameters }) => {
         const schema = projected.parameters ?? projected;
         fill(ours, ...marked(parameters ?? tool.parameters, schema));

@@ -1,11 +1,6 @@
 // What can be done with a session: rename, fork, export, undo, delete.
 
-import { api } from '../api.js';
-import { report, toast } from '../notices.js';
-import { openUndo } from '../on-demand.js';
-import { go, route } from '../router.js';
-import { store } from '../store.js';
-import { promptText } from './dialog.js';
+import { act, api, go, openUndo, pathTo, promptText, report, route, store, toast } from '../core.js';
 
 const UNDO_TIME = 10_000;
 
@@ -13,17 +8,11 @@ export function sessionMenu(session) {
   const mayChat = store.can('chat');
   return [
     mayChat && { label: 'Rename…', run: () => renameSession(session) },
-    mayChat && {
-      label: 'Fork',
-      run: async () => {
-        const fork = await forkSession(session.id);
-        if (fork) go('chat', fork.id);
-      },
-    },
+    mayChat && { label: 'Fork', run: () => openFork(session.id) },
     { label: 'Export as JSON lines', run: () => exportSession(session) },
     store.can('admin') && {
       label: 'Undo all its changes…',
-      run: () => openUndo(api.session(session.id, '/undo'), 'all changes of this session'),
+      run: () => openUndo(pathTo('sessions', session.id, '/undo'), 'all changes of this session'),
     },
     mayChat && { label: 'Delete', danger: true, run: () => deleteSession(session) },
   ].filter(Boolean);
@@ -31,23 +20,22 @@ export function sessionMenu(session) {
 
 export async function renameSession(session) {
   const title = await promptText('Rename this session', 'Title', session.title ?? '');
-  if (!title) return;
-  try {
-    store.putSession(await api.patch(api.session(session.id), { title }));
-  } catch (error) {
-    report(error);
-  }
+  if (title) await act(null, async () => store.putSession(await api.patch(pathTo('sessions', session.id), { title })));
 }
 
-export async function forkSession(id, before) {
-  try {
-    const fork = await api.post(api.session(id, '/fork'), before === undefined ? {} : { before });
+/** Copies a session, or what is before a message of it; nothing if it fails. */
+export function forkSession(id, before) {
+  return act(null, async () => {
+    const fork = await api.post(pathTo('sessions', id, '/fork'), { before });
     store.putSession(fork);
     return fork;
-  } catch (error) {
-    report(error);
-    return null;
-  }
+  });
+}
+
+/** Copies a session and shows the copy. */
+export async function openFork(id) {
+  const fork = await forkSession(id);
+  if (fork) go('chat', fork.id);
 }
 
 /** Hides it at once and deletes it after a while, so that it can be taken back. */
@@ -58,7 +46,7 @@ function deleteSession(session) {
   const timer = setTimeout(async () => {
     box.remove();
     try {
-      await api.delete(api.session(session.id));
+      await api.delete(pathTo('sessions', session.id));
     } catch (error) {
       report(error);
       store.putSession(session);
@@ -71,19 +59,17 @@ function deleteSession(session) {
   const box = toast(`“${session.title || 'Session'}” is deleted.`, { action: { label: 'Undo', run: undo } });
 }
 
-async function exportSession(session) {
-  try {
+function exportSession(session) {
+  return act(null, async () => {
     const items = [];
     let before;
     do {
-      const page = await api.get(api.session(session.id, '/items'), { limit: 200, before });
+      const page = await api.get(pathTo('sessions', session.id, '/items'), { limit: 200, before });
       items.unshift(...page.items);
-      before = page.before;
+      ({ before } = page);
     } while (before);
     download(`${session.id}.jsonl`, items.map((item) => JSON.stringify(item)).join('\n'));
-  } catch (error) {
-    report(error);
-  }
+  });
 }
 
 export function download(name, text, type = 'application/x-ndjson') {

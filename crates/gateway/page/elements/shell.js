@@ -1,15 +1,24 @@
 // The frame: rail with sessions and places, connection state, the place itself.
 
-import { fill, h, setText } from '../dom.js';
-import { dayName } from '../format.js';
-import { report, toast } from '../notices.js';
-import { LINKED_PLACES, PLACES } from '../places.js';
-import { href, onRoute, route } from '../router.js';
-import { sessionLook } from '../states.js';
-import { store } from '../store.js';
+import {
+  dayName,
+  fill,
+  h,
+  href,
+  keepFocus,
+  LINKED_PLACES,
+  onRoute,
+  openMenu,
+  openPalette,
+  PLACES,
+  report,
+  route,
+  sessionLook,
+  setText,
+  store,
+  toast,
+} from '../core.js';
 import { openApproval } from './approval.js';
-import { openMenu } from './menu.js';
-import { openPalette } from '../on-demand.js';
 import { sessionMenu } from './session-actions.js';
 
 const CONNECTION = { live: ['ok', 'live'], connecting: ['ask', 'reconnecting…'], ended: ['fail', 'signed out'] };
@@ -29,14 +38,7 @@ class Shell extends HTMLElement {
   }
 
   #build() {
-    this.links = PLACES.map(([name, label, key]) =>
-      h(
-        'a',
-        { href: href(name), 'data-place': name, title: key ? `${label} (g ${key})` : label },
-        label,
-        name === 'inbox' && h('span.badge.ask', { hidden: true }),
-      ),
-    );
+    const links = PLACES.map(([name, label, key]) => this.#link(name, key ? `${label} (g ${key})` : label, label));
     this.sessionList = h('div.sessions', { role: 'navigation', 'aria-label': 'Sessions' });
     this.live = h('div.live', { role: 'status' });
     this.rail = h(
@@ -52,54 +54,34 @@ class Shell extends HTMLElement {
       h(
         'nav',
         { 'aria-label': 'Places' },
-        this.links.slice(0, 6),
-        h('details', { open: innerHeight > 900 || innerWidth < 760 }, h('summary', 'More'), this.links.slice(6)),
+        links.slice(0, 6),
+        h('details', { open: innerHeight > 900 || innerWidth < 760 }, h('summary', 'More'), links.slice(6)),
       ),
       this.live,
     );
     this.offline = h('div.offline', { hidden: true });
     this.main = h('main.place', { id: 'place', tabindex: -1 });
-    this.bottom = this.#bottomBar();
-    fill(
-      this,
-      h(
-        'a.skip',
-        {
-          href: '#place',
-          onclick: (event) => {
-            event.preventDefault();
-            this.main.focus();
-          },
-        },
-        'Skip to content',
-      ),
-      this.rail,
-      this.main,
-      this.bottom,
-    );
+    const skip = (event) => {
+      event.preventDefault();
+      this.main.focus();
+    };
+    fill(this, h('a.skip', { href: '#place', onclick: skip }, 'Skip to content'), this.rail, this.main, this.#bottomBar());
+  }
+
+  /** A link to a place; that to the inbox counts what waits. */
+  #link(name, title, ...content) {
+    return h('a', { href: href(name), 'data-place': name, title }, content, name === 'inbox' && h('span.badge.ask', { hidden: true }));
   }
 
   #bottomBar() {
-    const entry = (name, icon, label) =>
-      h(
-        'a',
-        { href: href(name), 'data-place': name },
-        h('span.icon', { 'aria-hidden': 'true' }, icon),
-        label,
-        name === 'inbox' && h('span.badge.ask', { hidden: true }),
-      );
-    this.more = h(
-      'button',
-      { 'aria-expanded': 'false', 'aria-controls': 'rail', onclick: () => this.#toggleRail() },
-      h('span.icon', { 'aria-hidden': 'true' }, '☰'),
-      'More',
-    );
+    const icon = (sign) => h('span.icon', { 'aria-hidden': 'true' }, sign);
+    this.more = h('button', { 'aria-expanded': 'false', 'aria-controls': 'rail', onclick: () => this.#toggleRail() }, icon('☰'), 'More');
     return h(
       'nav.bottom-bar',
       { 'aria-label': 'Main places' },
-      entry('chat', '◯', 'Chat'),
-      entry('inbox', '◐', 'Inbox'),
-      entry('history', '≡', 'History'),
+      this.#link('chat', null, icon('◯'), 'Chat'),
+      this.#link('inbox', null, icon('◐'), 'Inbox'),
+      this.#link('history', null, icon('≡'), 'History'),
       this.more,
     );
   }
@@ -110,7 +92,7 @@ class Shell extends HTMLElement {
   }
 
   #newSession() {
-    if (!route().id && route().place === 'chat') this.place?.composer?.focusText();
+    if (!route().id && route().place === 'chat') this.place?.composer?.text.focus();
   }
 
   async #show(to) {
@@ -120,6 +102,7 @@ class Shell extends HTMLElement {
     this.current = to;
     if (isSame) return;
     this.place?.unmount?.();
+    this.place?.stops?.forEach((stop) => stop());
     this.place = null;
     const known = [...PLACES, ...LINKED_PLACES].find(([name]) => name === to.place);
     if (to.place !== 'chat') document.title = `${known?.[1] ?? 'Not found'} – Haft`;
@@ -144,8 +127,7 @@ class Shell extends HTMLElement {
 
   #markCurrent(to) {
     for (const link of this.querySelectorAll('[data-place]')) {
-      if (link.dataset.place === to.place) link.setAttribute('aria-current', 'page');
-      else link.removeAttribute('aria-current');
+      link.ariaCurrent = link.dataset.place === to.place ? 'page' : null;
     }
     const more = this.rail.querySelector('details');
     if (more.querySelector('[aria-current]')) more.open = true;
@@ -175,12 +157,7 @@ class Shell extends HTMLElement {
 
   #drawSessions() {
     const all = [...store.sessions.values()].sort((a, b) => (a.updated < b.updated ? 1 : -1));
-    const children = Map.groupBy
-      ? Map.groupBy(
-          all.filter((each) => each.parent),
-          (each) => each.parent,
-        )
-      : new Map();
+    const children = Map.groupBy(all, (each) => each.parent);
     const roots = all.filter((session) => !session.parent || !store.sessions.has(session.parent)).slice(0, SHOWN_SESSIONS);
     const nodes = [];
     let day = null;
@@ -191,9 +168,7 @@ class Shell extends HTMLElement {
       }
       nodes.at(-1).append(this.#sessionItem(session, children));
     }
-    const focused = this.sessionList.contains(document.activeElement) ? document.activeElement.closest('.session-line')?.dataset.id : null;
-    fill(this.sessionList, nodes.length ? nodes : h('p.muted', 'No sessions yet.'));
-    if (focused) this.sessionList.querySelector(`[data-id="${CSS.escape(focused)}"] a`)?.focus();
+    keepFocus(this.sessionList, () => fill(this.sessionList, nodes.length ? nodes : h('p.muted', 'No sessions yet.')));
     this.#markCurrent(route());
   }
 
@@ -209,7 +184,7 @@ class Shell extends HTMLElement {
         { 'data-id': session.id },
         h(
           'a',
-          { href: href('chat', session.id), title: session.last_line ?? title },
+          { href: href('chat', session.id), title: session.last_line ?? title, 'data-focus': session.id },
           state !== 'idle' && h('span', { class: `state ${kind}`, title: word }, icon, h('span.visually-hidden', `${word}: `)),
           session.fork_of && '↳ ',
           state !== 'idle' && ' ',

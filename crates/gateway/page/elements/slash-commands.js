@@ -1,10 +1,7 @@
 // Slash commands of the composer: the same names as in the terminal.
 
-import { go } from '../router.js';
-import { forkSession } from './session-actions.js';
-import { api } from '../api.js';
-import { toast } from '../notices.js';
-import { openHelp, openUndo } from '../on-demand.js';
+import { go, openHelp, openPalette, openUndo, pathTo, toast } from '../core.js';
+import { openFork } from './session-actions.js';
 
 export function slashCommands(place) {
   const to = (name, id) => () => go(name, id);
@@ -20,15 +17,8 @@ export function slashCommands(place) {
     },
     { name: 'history', about: 'all calls of this session', run: () => go('history', null, { session: place.id }) },
     { name: 'cost', about: 'tokens and cost', run: to('usage') },
-    { name: 'resume', about: 'search a session', run: () => document.dispatchEvent(new CustomEvent('haft-palette')) },
-    {
-      name: 'fork',
-      about: 'copy this session',
-      run: async () => {
-        const fork = place.id && (await forkSession(place.id));
-        if (fork) go('chat', fork.id);
-      },
-    },
+    { name: 'resume', about: 'search a session', run: openPalette },
+    { name: 'fork', about: 'copy this session', run: () => place.id && openFork(place.id) },
     { name: 'undo', about: 'put back the files of the last call that changed one', run: () => undoLast(place) },
   ];
 }
@@ -38,5 +28,5 @@ function undoLast(place) {
     (item) => item.type === 'call' && item.call.can_undo && !item.call.undone && item.call.record,
   );
   if (!last) toast('No call of this session changed a file that can be put back.', {});
-  else openUndo(api.record(last.call.record, '/undo'), `the call of ${last.call.tool}`);
+  else openUndo(pathTo('history', last.call.record, '/undo'), `the call of ${last.call.tool}`);
 }

@@ -1,12 +1,23 @@
 // Staged changes of one command: its files as a tree, the diff of each, and what becomes of every path.
 
-import { api } from '../api.js';
-import { fill, h, insertRendered, visible, visibleText } from '../dom.js';
-import { bytes, plural, when } from '../format.js';
-import { act, toast } from '../notices.js';
-import { openUndo } from '../on-demand.js';
-import { store } from '../store.js';
-import { load } from './page.js';
+import {
+  act,
+  api,
+  badge,
+  bytes,
+  fill,
+  h,
+  load,
+  openUndo,
+  pathTo,
+  plural,
+  renderedRegion,
+  store,
+  toast,
+  visible,
+  visibleText,
+  when,
+} from '../core.js';
 
 const KINDS = { created: ['ok', '+ new'], changed: ['ask', '± changed'], deleted: ['fail', '− deleted'] };
 /** More are decided on together, so that the page stays quick. */
@@ -17,7 +28,7 @@ export function stagedSet(set, detail) {
   const body = h('div.stack');
   load(
     body,
-    () => api.get(api.changes(set.id)),
+    () => api.get(pathTo('changes', set.id)),
     (whole) => new SetReview(whole, detail).element,
   );
   const counts = Object.entries(KINDS).map(([kind, [, word]]) => set[kind] > 0 && `${set[kind]} ${word.slice(2)}`);
@@ -70,7 +81,7 @@ class SetReview {
       'div.row',
       box,
       node.file ? h('button.link', { onclick: () => this.#show(node.file) }, visible(node.name)) : h('span', visible(node.name)),
-      word && h('span', { class: `badge ${kind}` }, word),
+      word && badge(word, kind),
       node.file?.entry === 'file' && h('span.source', bytes(node.file.size ?? 0)),
       node.file?.target && h('span.source', '→ ', visible(node.file.target)),
     );
@@ -99,14 +110,14 @@ class SetReview {
   async #decide() {
     const paths = this.set.files.map((file) => file.path);
     const decision = { apply: paths.filter((path) => this.applied.has(path)), drop: paths.filter((path) => !this.applied.has(path)) };
-    const answer = await act(this.button, () => api.post(api.changes(this.set.id), decision));
+    const answer = await act(this.button, () => api.post(pathTo('changes', this.set.id), decision));
     if (!answer) return;
     fill(this.detail);
     const { call } = answer;
     if (!call) toast(`Dropped ${plural(answer.dropped, 'path')}.`, { kind: 'ok' });
     else if (call.state !== 'success') toast(call.message ?? 'The changes were not applied.', { fix: call.help ?? '', kind: 'fail' });
     else {
-      const undo = { label: 'Undo…', run: () => openUndo(api.record(call.record, '/undo'), 'these changes') };
+      const undo = { label: 'Undo…', run: () => openUndo(pathTo('history', call.record, '/undo'), 'these changes') };
       toast(`Applied ${plural(decision.apply.length, 'path')}.`, { kind: 'ok', action: call.record ? undo : null });
     }
   }
@@ -114,17 +125,16 @@ class SetReview {
   #show({ path, name, entry }) {
     load(
       this.detail,
-      () => api.get(api.changes(this.set.id, '/diff'), { path }),
-      (file) =>
-        h(
-          'div.box.stack',
-          h('h2', visible(name)),
-          file.diff_html
-            ? insertRendered(h('div.rendered.scroll', { tabindex: 0 }), file.diff_html)
-            : h('p.muted', file.hidden ? 'Tools may not read its content.' : `There is no text to compare (${entry}).`),
-        ),
+      () => api.get(pathTo('changes', this.set.id, '/diff'), { path }),
+      (file) => h('div.box.stack', h('h2', visible(name)), file.diff ? renderedRegion(file.diff_html) : h('p.muted', why(file, entry))),
     );
   }
+}
+
+/** Why there is no diff. */
+function why({ diff, hidden }, entry) {
+  if (hidden) return 'Tools may not read its content.';
+  return diff === '' ? 'The workspace has this content already.' : `There is no text to compare (${entry}).`;
 }
 
 /** Files as folders and files in them; `below` are all files at and beneath a node. */

@@ -5,6 +5,7 @@ import { copy } from '../notices.js';
 import { openChange } from '../on-demand.js';
 import { verdictLook } from '../states.js';
 import { store } from '../store.js';
+import { badge } from './page.js';
 
 const KIND_WORDS = {
   delete: 'Delete',
@@ -71,19 +72,18 @@ function traceLine(entry, number) {
 
 /** The verdict as an icon and a word. */
 export function verdictBadge(verdict) {
-  const { icon, word, kind } = verdictLook(verdict);
-  return h('span', { class: `badge ${kind}` }, `${icon} ${word}`);
+  return badge(verdictLook(verdict));
 }
 
 /** What to change, with a button that copies it, and one that does it where the page can. */
-export function toChange(text, { advice, label = 'To change it', action = 'Change it…' } = {}) {
+export function toChange(text, { advice, action = 'Change it…', call } = {}) {
   if (!text) return null;
   const edits = advice?.edits ?? [];
   const isPossible = edits.length > 0 && edits.every((edit) => edit.edit !== 'by hand' && !edit.of_project) && store.can('admin');
   return h(
     'div.to-change',
-    h('pre.fix', h('strong', `${label}: `), text),
-    isPossible && h('button', { onclick: () => openChange(edits) }, action),
+    h('pre.fix', h('strong', 'To change it: '), text),
+    isPossible && h('button', { onclick: () => openChange(edits, { call }) }, action),
     h('button', { onclick: () => copy(text, 'Copied what to change') }, 'Copy'),
   );
 }

@@ -1,10 +1,23 @@
 // The rows of a conversation: messages, cards of calls, ends of turns.
 
-import { append, fill, h, insertRendered, setText, visible } from '../dom.js';
-import { duration, fullTime, money, plural, time, tokens } from '../format.js';
-import { isOpen } from '../states.js';
+import {
+  append,
+  duration,
+  fill,
+  fullTime,
+  h,
+  insertRendered,
+  isOpen,
+  money,
+  openMenu,
+  plural,
+  rendered,
+  setText,
+  time,
+  tokens,
+  visible,
+} from '../core.js';
 import './call.js';
-import { openMenu } from './menu.js';
 
 const FOLD_FROM = 6;
 
@@ -92,7 +105,7 @@ const DRAW = {
   call(element, item) {
     element.className = 'virtual-row';
     if (!element.card) {
-      element.card = document.createElement('haft-call');
+      element.card = h('haft-call');
       fill(element, element.card);
     }
     element.card.call = item.call;
@@ -114,15 +127,11 @@ const DRAW = {
   },
   summary(element, item) {
     element.className = 'virtual-row message notice';
-    fill(element, h('details', h('summary', 'Earlier messages were summarised'), insertRendered(h('div.rendered'), item.html)));
+    fill(element, h('details', h('summary', 'Earlier messages were summarised'), rendered(item.html)));
   },
   message(element, item) {
     element.className = 'virtual-row message assistant';
-    fill(
-      element,
-      h('div.who', h('span', 'Haft'), h('span.badge.accent', `message · ${item.level ?? 'info'}`)),
-      insertRendered(h('div.rendered'), item.html),
-    );
+    fill(element, h('div.who', h('span', 'Haft'), h('span.badge.accent', `message · ${item.level ?? 'info'}`)), rendered(item.html));
   },
   turn_end(element, item) {
     const hasFailed = item.error || !['done', 'cancelled'].includes(item.reason);

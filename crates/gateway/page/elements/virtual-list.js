@@ -2,7 +2,7 @@
 
 const OVERSCAN = 600;
 
-export class VirtualList extends HTMLElement {
+class VirtualList extends HTMLElement {
   #items = [];
   #heights = new Map();
   #offsets = [0];

@@ -1,16 +1,14 @@
 // The first thing a newcomer sees: what this is, which model answers, and what to try.
 
-import { h } from '../dom.js';
-import { report } from '../notices.js';
-import { openChange } from '../on-demand.js';
-import { href } from '../router.js';
-import { store } from '../store.js';
+import { h, href, openChange, report, store } from '../core.js';
 
 const STARTS = [
   ['Read a file', 'read README.md'],
   ['Change a file', "write 'hello from Haft' to hello.txt"],
-  ['Two things at once', 'what time is it, and what does README.md say?'],
   ['See a refusal and its reason', 'read /etc/shadow'],
+  ['Run a command', 'run `ls -l`'],
+  ['Two things at once', 'what time is it, and what does README.md say?'],
+  ['Be reminded', 'remind me every weekday at 9'],
 ];
 
 export function welcome(send, edit) {
@@ -19,7 +17,7 @@ export function welcome(send, edit) {
   return h(
     'div.grow.scroll',
     h(
-      'div.welcome',
+      'div.welcome.stack',
       h('h1', 'What should the agent do?'),
       h(
         'p',
@@ -49,7 +47,11 @@ export function welcome(send, edit) {
     const line = h(
       'p.muted',
       'Files in the workspace are changed without a question, and every change can be undone. ',
-      h('button', { onclick: () => openChange([{ edit: 'set', key: 'ask', value: 'changes' }], () => line.remove()) }, 'Ask me first…'),
+      h(
+        'button',
+        { onclick: () => openChange([{ edit: 'set', key: 'ask', value: 'changes' }], { saved: () => line.remove() }) },
+        'Ask me first…',
+      ),
     );
     return line;
   }

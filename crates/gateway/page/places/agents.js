@@ -1,12 +1,6 @@
 // Agents: which tools each one has, with check boxes, the effective result, and the change of the file before it is saved.
 
-import { api } from '../api.js';
-import { fill, h, insertRendered } from '../dom.js';
-import { plural } from '../format.js';
-import { act, toast } from '../notices.js';
-import { href } from '../router.js';
-import { store } from '../store.js';
-import { load } from '../elements/page.js';
+import { actionButton, api, fill, h, href, keepFocus, load, pathTo, plural, rendered, store, toast } from '../core.js';
 
 export function mount(root, first) {
   const cards = h('div.tool-list');
@@ -26,7 +20,7 @@ export function mount(root, first) {
       show(to);
       return true;
     },
-    unmount: store.on('changed:agents', () => reload()),
+    stops: [store.on('changed:agents', reload)],
   };
 
   function card({ name, active, access, model, tools }) {
@@ -45,7 +39,7 @@ export function mount(root, first) {
     box.classList.toggle('has-detail', Boolean(id));
     load(
       detail,
-      () => api.get(api.agent(current)),
+      () => api.get(pathTo('agents', current)),
       (agent) => editor(agent, () => show({ id })),
     );
   }
@@ -121,7 +115,7 @@ function editor(agent, reload) {
               h('input', {
                 type: 'checkbox',
                 checked: isOn(tool),
-                'data-tool': tool.name,
+                'data-focus': tool.name,
                 onchange: (event) => change([tool], event.target.checked),
               }),
               h(
@@ -142,9 +136,7 @@ function editor(agent, reload) {
       if (tool.offered === isTicked) changes.delete(tool.name);
       else changes.set(tool.name, isTicked);
     }
-    const focused = document.activeElement?.dataset?.tool;
-    drawList();
-    if (focused) list.querySelector(`[data-tool="${CSS.escape(focused)}"]`)?.focus();
+    keepFocus(list, drawList);
     clearTimeout(timer);
     timer = setTimeout(preview, 200);
   }
@@ -157,26 +149,18 @@ function editor(agent, reload) {
   function preview() {
     load(
       result,
-      () => api.post(api.agent(agent.name, '/preview'), body()),
+      () => api.post(pathTo('agents', agent.name, '/preview'), body()),
       (answer) => resultNodes(answer.tools, answer),
     );
   }
 
   function resultNodes(tools, answer) {
     const removed = tools.filter((tool) => !tool.offered);
-    const save = h(
-      'button.primary',
-      {
-        disabled: !store.can('admin'),
-        onclick: () =>
-          act(save, async () => {
-            await api.put(api.agent(agent.name), body());
-            toast(`Saved ${agent.name}. It takes effect in sessions that are opened from now on.`, { kind: 'ok' });
-            reload();
-          }),
-      },
-      'Save',
-    );
+    const save = async () => {
+      await api.put(pathTo('agents', agent.name), body());
+      toast(`Saved ${agent.name}. It takes effect in sessions that are opened from now on.`, { kind: 'ok' });
+      reload();
+    };
     return [
       h('h2', `Result: ${plural(tools.length - removed.length, 'tool')} offered`),
       removed.length > 0 &&
@@ -190,8 +174,12 @@ function editor(agent, reload) {
         ),
       answer?.changed && [
         h('small', 'Change of ', h('code', answer.file)),
-        insertRendered(h('div.rendered.scroll'), answer.diff_html),
-        h('div.row', save, h('button', { onclick: reload }, 'Discard')),
+        rendered(answer.diff_html),
+        h(
+          'div.row',
+          actionButton('Save', save, { class: 'primary', disabled: !store.can('admin') }),
+          h('button', { onclick: reload }, 'Discard'),
+        ),
       ],
       !answer?.changed && h('p.muted', 'Check or uncheck a tool: the change of your configuration is shown here before anything is saved.'),
     ];

@@ -1,13 +1,7 @@
 // The browser of a session: what it shows now, with take-over by the user, and the steps of its recording.
 
-import { api } from '../api.js';
-import { fill, h, setText, visible } from '../dom.js';
-import { fullTime, when } from '../format.js';
-import { href } from '../router.js';
-import { isOpen } from '../states.js';
-import { store } from '../store.js';
+import { api, empty, fill, fullTime, h, href, isOpen, page, pathTo, plural, setText, store, visible, when } from '../core.js';
 import { browserScreen } from '../elements/browser-screen.js';
-import { empty, page } from '../elements/page.js';
 
 export function mount(root, { id, query }) {
   const title = store.sessions.get(id)?.title;
@@ -25,13 +19,7 @@ export function mount(root, { id, query }) {
   let shown = '';
   reload();
   const stop = store.on('calls', (call) => call.session === id && call.tool === 'browser' && !isOpen(call) && reloadSoon());
-  return {
-    unmount: () => {
-      clearTimeout(timer);
-      stop();
-      screen.end();
-    },
-  };
+  return { stops: [stop, screen.end, () => clearTimeout(timer)] };
 
   /** The picture of a step comes a moment after its call. */
   function reloadSoon() {
@@ -40,8 +28,8 @@ export function mount(root, { id, query }) {
   }
 
   async function reload() {
-    const { steps } = await api.get(api.session(id, '/recording')).catch(() => ({ steps: [] }));
-    setText(count, steps.length === 1 ? '1 step' : `${steps.length} steps`);
+    const { steps } = await api.get(pathTo('sessions', id, '/recording')).catch(() => ({ steps: [] }));
+    setText(count, plural(steps.length, 'step'));
     const state = JSON.stringify(steps);
     if (state === shown) return;
     shown = state;
@@ -51,7 +39,7 @@ export function mount(root, { id, query }) {
   }
 
   function one(step) {
-    const path = api.session(id, `/recording/${step.number}`);
+    const path = pathTo('sessions', id, `/recording/${step.number}`);
     return h(
       'li',
       { 'aria-current': step.call === wanted && 'step' },

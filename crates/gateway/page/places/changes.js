@@ -1,12 +1,23 @@
 // Changes of commands that wait for a review: what each one wrote, put in place or dropped path by path.
 
-import { api } from '../api.js';
-import { fill, h, insertRendered, visible } from '../dom.js';
-import { bytes, plural, when } from '../format.js';
-import { act, toast } from '../notices.js';
-import { href } from '../router.js';
-import { store } from '../store.js';
-import { empty, load, page } from '../elements/page.js';
+import {
+  actionButton,
+  api,
+  bytes,
+  empty,
+  fill,
+  h,
+  href,
+  load,
+  page,
+  pathTo,
+  plural,
+  rendered,
+  store,
+  toast,
+  visible,
+  when,
+} from '../core.js';
 import { stagedSet } from '../elements/staged.js';
 
 export function mount(root) {
@@ -17,15 +28,22 @@ export function mount(root) {
     () => Promise.all([api.get('/api/changes'), api.get('/api/quarantine')]),
     ([{ sets }, { entries }]) =>
       sets.length || entries.length
-        ? h('div.columns', h('div.stack', sets.map((set) => stagedSet(set, detail)), entries.length > 0 && review(entries)), detail)
+        ? h(
+            'div.columns',
+            h(
+              'div.stack',
+              sets.map((set) => stagedSet(set, detail)),
+              entries.length > 0 && review(entries),
+            ),
+            detail,
+          )
         : empty(
             'No change waits for a review. What a command wrote and may not stay, such as a Git hook, is held here until you decide.',
             'See what commands did',
             href('history', null, { tool: 'exec' }),
           ),
   );
-  const stops = ['changes', 'quarantine'].map((what) => store.on(`changed:${what}`, () => reload()));
-  return { unmount: () => stops.forEach((stop) => stop()) };
+  return { stops: ['changes', 'quarantine'].map((what) => store.on(`changed:${what}`, reload)) };
 
   function review(entries) {
     const chosen = new Set();
@@ -37,9 +55,7 @@ export function mount(root) {
           h('input', {
             type: 'checkbox',
             'aria-label': `Choose ${entry.path}`,
-            onchange: (event) => {
-              chosen[event.target.checked ? 'add' : 'delete'](entry.id);
-            },
+            onchange: (event) => chosen[event.target.checked ? 'add' : 'delete'](entry.id),
           }),
           h('button.link', { onclick: () => show(entry) }, visible(entry.path)),
           h('span.source', `${bytes(entry.size ?? 0)} · ${when(entry.made)} · ${entry.command ?? ''}`),
@@ -47,22 +63,13 @@ export function mount(root) {
       ),
     );
     const each = (label, kind, run) => {
-      const button = h(
-        'button',
-        {
-          class: kind,
-          disabled: !store.can('admin'),
-          onclick: () =>
-            act(button, async () => {
-              if (chosen.size === 0) return toast('Choose at least one path first.');
-              for (const id of chosen) await run(`/api/quarantine/${encodeURIComponent(id)}`);
-              fill(detail);
-              return reload();
-            }),
-        },
-        label,
-      );
-      return button;
+      const action = async () => {
+        if (chosen.size === 0) return toast('Choose at least one path first.');
+        for (const id of chosen) await run(pathTo('quarantine', id));
+        fill(detail);
+        return reload();
+      };
+      return actionButton(label, action, { class: kind, disabled: !store.can('admin') });
     };
     return h(
       'section.box',
@@ -79,15 +86,13 @@ export function mount(root) {
   function show({ id }) {
     load(
       detail,
-      () => api.get(`/api/quarantine/${encodeURIComponent(id)}`),
+      () => api.get(pathTo('quarantine', id)),
       (entry) =>
         h(
           'div.box',
           h('h2', visible(entry.path)),
           h('p', entry.why),
-          entry.content_html
-            ? insertRendered(h('div.rendered.scroll'), entry.content_html)
-            : h('pre.output', entry.content ?? `No content is shown: ${entry.entry}`),
+          entry.content_html ? rendered(entry.content_html) : h('pre.output', entry.content ?? `No content is shown: ${entry.entry}`),
         ),
     );
   }

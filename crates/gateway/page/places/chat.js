@@ -1,15 +1,10 @@
 // The conversation of one session, or the welcome to a new one.
 
-import { api } from '../api.js';
-import { fill, h } from '../dom.js';
-import { announce, report } from '../notices.js';
-import { canvasPanel, chatPanel, modelMenu, welcome } from '../on-demand.js';
-import { go, href } from '../router.js';
-import { store } from '../store.js';
+import { act, announce, api, canvasPanel, chatPanel, copy, fill, go, h, href, modelMenu, pathTo, report, store, welcome } from '../core.js';
 import { isApprovalOpen, openApproval } from '../elements/approval.js';
 import '../elements/composer.js';
 import { chatHeader } from '../elements/chat-header.js';
-import { forkSession, sessionMenu } from '../elements/session-actions.js';
+import { forkSession } from '../elements/session-actions.js';
 import { announcement, estimate, renderRow, rowsOf } from '../elements/transcript-view.js';
 import { slashCommands } from '../elements/slash-commands.js';
 import '../elements/virtual-list.js';
@@ -21,7 +16,6 @@ class ChatPlace {
     this.query = query;
     this.unfolded = new Set();
     this.unseen = 0;
-    this.subscriptions = [];
     this.#build();
     if (id) this.#load();
     else this.#showWelcome();
@@ -36,9 +30,11 @@ class ChatPlace {
     this.list = h('haft-list.transcript', { tabindex: 0, 'data-role': 'list', 'data-label': 'Conversation', 'aria-label': 'Conversation' });
     this.list.setup({ render: (item, row) => renderRow(item, row, this.#rowActions), estimate, sticky: true });
     this.list.addEventListener('viewchange', () => this.#viewChanged());
-    this.composer = document
-      .createElement('haft-composer')
-      .setup({ sessionId: this.id, send: (text, attachments) => this.#send(text, attachments), commands: slashCommands(this) });
+    this.composer = h('haft-composer').setup({
+      sessionId: this.id,
+      send: (text, attachments) => this.#send(text, attachments),
+      commands: slashCommands(this),
+    });
     this.composer.takenBack = (text) => {
       this.transcript?.takeBack(text);
       this.#redraw();
@@ -46,13 +42,13 @@ class ChatPlace {
     this.main = h('div.chat-main', this.list, this.composer);
     this.box = h('div.chat', this.main);
     fill(this.root, this.header.element, this.box);
-    this.subscriptions.push(
+    this.stops = [
       store.on('sessions', (session) => (!session || session.id === this.id) && this.#drawSession()),
       store.on('approvals', (change) => this.#approvalsChanged(change)),
       store.on('approval-dialog-closed', () => setTimeout(() => this.#askNext(), 300)),
       store.on('reset', () => this.id && this.#load()),
       store.on('canvas', (event) => event.session === this.id && this.#canvas((canvas) => canvas.receive(event))),
-    );
+    ];
   }
 
   #rowActions = {
@@ -60,28 +56,23 @@ class ChatPlace {
       if (!this.unfolded.delete(key)) this.unfolded.add(key);
       this.#redraw();
     },
-    messageMenu: (item) => [
-      { label: 'Copy', run: () => navigator.clipboard.writeText(item.text).catch(report) },
-      store.can('chat') && Number.isInteger(item.number) && { label: 'Edit and resend (forks)', run: () => this.#editAndResend(item) },
-      store.can('chat') &&
-        Number.isInteger(item.number) && {
-          label: 'Retry with another model… (forks)',
-          run: () => modelMenu(document.activeElement, (model) => this.#retry(item, model)),
-        },
-    ],
+    messageMenu: (item) => {
+      const mayFork = store.can('chat') && Number.isInteger(item.number);
+      const edit = (id) => localStorage.setItem(`haft.draft.${id}`, item.text);
+      const retry = (model) => this.#fork(item, (id) => api.post(pathTo('sessions', id, '/messages'), { text: item.text, model }));
+      return [
+        { label: 'Copy', run: () => copy(item.text) },
+        mayFork && { label: 'Edit and resend (forks)', run: () => this.#fork(item, edit) },
+        mayFork && { label: 'Retry with another model… (forks)', run: () => modelMenu(document.activeElement, retry) },
+      ];
+    },
   };
 
-  async #retry(item, model) {
+  /** A copy of the session before a message; `begin` gets its id. */
+  async #fork(item, begin) {
     const fork = await forkSession(this.id, item.number);
     if (!fork) return;
-    await api.post(api.session(fork.id, '/messages'), { text: item.text, model }).catch(report);
-    go('chat', fork.id);
-  }
-
-  async #editAndResend(item) {
-    const fork = await forkSession(this.id, item.number);
-    if (!fork) return;
-    localStorage.setItem(`haft.draft.${fork.id}`, item.text);
+    await act(null, () => begin(fork.id));
     go('chat', fork.id);
   }
 
@@ -92,18 +83,16 @@ class ChatPlace {
         (text) => this.composer.setText(text),
       ),
     );
-    this.composer.focusText();
+    this.composer.text.focus();
+    if (this.query.has('text')) this.composer.setText(this.query.get('text'));
     this.#drawSession();
   }
 
   async #load() {
     this.stopItems?.();
     try {
-      const [transcript] = await Promise.all([
-        store.transcript(this.id),
-        this.session ?? api.get(api.session(this.id)).then((session) => store.putSession(session)),
-      ]);
-      this.transcript = transcript;
+      if (!this.session) store.putSession(await api.get(pathTo('sessions', this.id)));
+      this.transcript = await store.transcript(this.id);
     } catch (error) {
       this.#showMissing(error);
       return;
@@ -116,12 +105,12 @@ class ChatPlace {
     this.#jump();
     this.#askNext();
     this.#showCanvas();
-    if (matchMedia('(pointer: fine)').matches) this.composer.focusText();
+    if (matchMedia('(pointer: fine)').matches) this.composer.text.focus();
   }
 
   /** What the agent showed before this page was opened. */
   async #showCanvas() {
-    const state = await api.get(api.session(this.id, '/canvas')).catch(() => null);
+    const state = await api.get(pathTo('sessions', this.id, '/canvas')).catch(() => null);
     if (state?.shown) this.#canvas((canvas) => canvas.show(state));
   }
 
@@ -205,23 +194,19 @@ class ChatPlace {
   }
 
   async #send(text, attachments) {
-    if (this.id) {
-      await api.post(api.session(this.id, '/messages'), { text, attachments, model: this.nextModel });
-      this.nextModel = undefined;
-      setTimeout(() => this.#askNext(), 300);
-      return;
+    let { id } = this;
+    if (!id) {
+      const session = await api.post('/api/sessions');
+      store.putSession(session);
+      ({ id } = session);
+      // Loaded before the turn begins, so that each of its events is seen.
+      await store.transcript(id);
     }
-    const session = await api.post('/api/sessions');
-    store.putSession(session);
-    // Loaded before the turn begins, so that each of its events is seen.
-    await store.transcript(session.id);
-    await api.post(api.session(session.id, '/messages'), { text, attachments, model: this.nextModel });
+    await api.post(pathTo('sessions', id, '/messages'), { text, attachments, model: this.nextModel });
+    this.nextModel = undefined;
+    if (this.id) return void setTimeout(() => this.#askNext(), 300);
     localStorage.removeItem('haft.draft.new');
-    go('chat', session.id);
-  }
-
-  get menu() {
-    return sessionMenu(this.session);
+    return go('chat', id);
   }
 
   get isPanelShown() {
@@ -239,28 +224,28 @@ class ChatPlace {
 
   /** Keys of this place; true if it took the key. */
   key(event) {
-    if (event.key === 'Escape') {
-      if (this.isPanelShown) this.togglePanel(false);
-      else this.composer.stop();
-      return true;
-    }
-    if (event.key === '[' || event.key === ']') return Boolean(this.togglePanel());
-    if (event.key === 'j' || event.key === 'k') return this.#step(event.key === 'j' ? 1 : -1);
-    if (event.key === 'u') return document.activeElement?.closest('haft-call')?.querySelector('[data-key="u"]')?.click() ?? true;
-    if (event.key === '/') return this.composer.focusText() ?? true;
-    return false;
+    const { key } = event;
+    const card = () => document.activeElement?.closest('haft-call');
+    if (key === 'Escape') this.isPanelShown ? this.togglePanel(false) : this.composer.stop();
+    else if (key === '[' || key === ']') this.togglePanel();
+    else if (key === 'j' || key === 'k') this.#step(key === 'j' ? 1 : -1, card()?.call);
+    else if (key === 'u') card()?.querySelector('[data-key="u"]')?.click();
+    else return false;
+    return true;
   }
 
   /** Focuses the next or previous card. */
-  #step(direction) {
+  #step(direction, current) {
     const calls = this.list.items.filter((item) => item.type === 'call');
-    const current = document.activeElement?.closest('haft-call')?.call;
     const at = current ? calls.findIndex((item) => item.call.id === current.id) : direction > 0 ? -1 : calls.length;
     const next = calls[at + direction];
-    if (!next) return true;
+    if (!next) return;
     if (!this.list.rowOf(next.id)) this.list.scrollToKey(next.id);
     this.list.rowOf(next.id)?.querySelector('.call-line').focus();
-    return true;
+  }
+
+  get search() {
+    return this.composer.text;
   }
 
   /** Takes another address of what it shows already, such as `#/chat` for `#/`: what the user writes stays. */
@@ -275,7 +260,6 @@ class ChatPlace {
     this.isGone = true;
     this.canvas?.then((canvas) => canvas.end());
     this.stopItems?.();
-    this.subscriptions.forEach((stop) => stop());
   }
 }
 

@@ -1,13 +1,23 @@
 // MCP servers, channels, nodes, providers of models, and the tokens of this server.
 
-import { api } from '../api.js';
-import { fill, h } from '../dom.js';
-import { ago, plural } from '../format.js';
-import { act, copy } from '../notices.js';
-import { openReview } from '../on-demand.js';
-import { href } from '../router.js';
-import { store } from '../store.js';
-import { empty, load, page, table } from '../elements/page.js';
+import {
+  actionButton,
+  ago,
+  api,
+  badge,
+  copy,
+  empty,
+  fill,
+  h,
+  href,
+  load,
+  openReview,
+  page,
+  pathTo,
+  plural,
+  store,
+  table,
+} from '../core.js';
 import { channelList, nodeList } from '../elements/reach.js';
 
 const SCOPES = ['view', 'chat', 'approve', 'admin'];
@@ -29,14 +39,14 @@ export function mount(root) {
   const nodes = h('section.stack');
   const tokens = h('section.box');
   fill(body, connections, nodes, tokens);
+  fill(newLink);
   const reload = load(connections, () => api.get('/api/connections'), draw);
   const again = load(
     tokens,
     () => (store.can('admin') ? api.get('/api/tokens') : []),
-    (list) => tokenList(list, () => again()),
+    (list) => tokenList(list, again),
   );
-  const stops = [nodeList(nodes), store.on('changed:tokens', () => again()), store.on('changed:tools', () => reload())];
-  return { unmount: () => stops.forEach((stop) => stop()) };
+  return { stops: [nodeList(nodes), store.on('changed:tokens', again), store.on('changed:tools', reload)] };
 }
 
 function draw({ servers, models, ...reach }) {
@@ -54,16 +64,16 @@ function draw({ servers, models, ...reach }) {
             h(
               'section',
               { class: `box ${STATES[server.state] === 'fail' ? 'fail' : ''}` },
-              h(
-                'div.row',
-                h('strong.grow', server.server),
-                h('span', { class: `badge ${STATES[server.state] ?? ''}` }, server.state),
-                h('span.badge', server.transport),
-              ),
+              h('div.row', h('strong.grow', server.server), badge(server.state, STATES[server.state]), h('span.badge', server.transport)),
               h('code', server.what),
               h('small', server.tools?.length ? `Tools: ${server.tools.join(', ')}` : 'No tools.'),
               server.waiting > 0 && h('p.call-error.ask', `! ${plural(server.waiting, 'tool')} hidden until you approve.`),
-              store.can('admin') && !['off', 'not trusted'].includes(server.state) && reviewButton(server.server),
+              store.can('admin') &&
+                !['off', 'not trusted'].includes(server.state) &&
+                h(
+                  'div',
+                  actionButton('Start and review its tools…', () => openReview(server.server)),
+                ),
             ),
           ),
         ),
@@ -71,62 +81,35 @@ function draw({ servers, models, ...reach }) {
     models.length
       ? h(
           'div.row',
-          models.map((model) => h('span', { class: `badge ${model.name === store.me.model ? 'accent' : ''}` }, model.name)),
+          models.map((model) => badge(model.name, model.name === store.me.model && 'accent')),
         )
       : h('p.muted', 'Only the demo model answers. Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY and start the server again.'),
     channelList(reach),
   ];
 }
 
-function reviewButton(name) {
-  const button = h('button', { onclick: () => act(button, () => openReview(name)) }, 'Start and review its tools…');
-  return h('div', button);
-}
+/** The link that was made last, which is shown while the list is drawn again. */
+const newLink = h('p', { role: 'status' });
 
 function tokenList(list, again) {
   const name = h('input', { placeholder: 'phone', 'aria-label': 'Name of the new token' });
   const boxes = SCOPES.filter((scope) => store.can(scope)).map((scope) =>
-    h('label.check', h('input', { type: 'checkbox', value: scope, checked: scope === 'view' }), scope),
+    h('input', { type: 'checkbox', value: scope, checked: scope === 'view' }),
   );
-  const link = h('p', { role: 'status' });
-  const make = h(
-    'button',
-    {
-      onclick: () =>
-        act(make, async () => {
-          const scopes = boxes
-            .map((label) => label.firstChild)
-            .filter((box) => box.checked)
-            .map((box) => box.value);
-          const answer = await api.post('/api/tokens', { name: name.value || 'page', scopes });
-          again();
-          document
-            .querySelector('#new-link')
-            ?.replaceChildren(
-              h('code', answer.link),
-              ' ',
-              h('button', { onclick: () => copy(answer.link, 'Copied the link') }, 'Copy'),
-              ' It works once and is not shown again.',
-            );
-        }),
-    },
-    'Make a link',
-  );
-  link.id = 'new-link';
-  const revoke = (token) => {
-    const button = h(
-      'button.danger',
-      {
-        onclick: () =>
-          act(button, async () => {
-            await api.delete(`/api/tokens/${encodeURIComponent(token.id)}`);
-            again();
-          }),
-      },
-      token.current ? 'Sign out' : 'Revoke',
+  const make = async () => {
+    const scopes = boxes.filter((box) => box.checked).map((box) => box.value);
+    const { link } = await api.post('/api/tokens', { name: name.value || 'page', scopes });
+    again();
+    fill(
+      newLink,
+      h('code', link),
+      ' ',
+      h('button', { onclick: () => copy(link, 'Copied the link') }, 'Copy'),
+      ' Open it on the other device: it works once and is not shown again.',
     );
-    return button;
   };
+  const revoke = (token) =>
+    actionButton(token.current ? 'Sign out' : 'Revoke', () => api.delete(pathTo('tokens', token.id)).then(again), { class: 'danger' });
   return [
     h('h2', 'Who is signed in'),
     table(
@@ -139,7 +122,13 @@ function tokenList(list, again) {
       list,
       'Tokens',
     ),
-    h('div.row', h('strong', 'Another device: '), name, boxes, make),
-    document.querySelector('#new-link') ?? link,
+    h(
+      'div.row',
+      h('strong', 'Another device: '),
+      name,
+      boxes.map((box) => h('label.check', box, box.value)),
+      actionButton('Make a link', make),
+    ),
+    newLink,
   ];
 }

@@ -1,10 +1,6 @@
 // What works here, and what to do about the rest.
 
-import { api } from '../api.js';
-import { h } from '../dom.js';
-import { copy } from '../notices.js';
-import { checkLook } from '../states.js';
-import { badge, load, page } from '../elements/page.js';
+import { api, badge, checkLook, copy, h, load, page } from '../core.js';
 
 const ORDER = ['error', 'warning', 'ok'];
 

@@ -1,15 +1,29 @@
 // Every call that ever happened: filters in the address, a timeline, rows, and the whole card of one.
 
-import { api } from '../api.js';
-import { fill, h, visible } from '../dom.js';
-import { duration, fullTime, when } from '../format.js';
-import { report } from '../notices.js';
-import { go, href, replace } from '../router.js';
-import { CALL_STATES, callLook, isOpen } from '../states.js';
-import { store } from '../store.js';
-import { loadCall } from '../elements/call-detail.js';
-import { dialog } from '../elements/dialog.js';
-import { control, empty, select } from '../elements/page.js';
+import {
+  api,
+  CALL_STATES,
+  callLook,
+  control,
+  dialog,
+  duration,
+  empty,
+  fill,
+  fullTime,
+  go,
+  h,
+  href,
+  isOpen,
+  load,
+  pathTo,
+  replace,
+  report,
+  select,
+  store,
+  visible,
+  when,
+} from '../core.js';
+import { openCard } from '../elements/call-detail.js';
 import { download } from '../elements/session-actions.js';
 import { timeline } from '../elements/timeline.js';
 import '../elements/virtual-list.js';
@@ -17,13 +31,32 @@ import '../elements/virtual-list.js';
 const PAGE = 200;
 const FIELDS = ['text', 'tool', 'status', 'verdict', 'agent', 'session', 'path', 'host', 'since', 'until'];
 
+const TIMES = [
+  [3_600_000, 'last hour'],
+  [86_400_000, 'last day'],
+  [604_800_000, 'last week'],
+];
+
+const filtersOf = ({ query }) => Object.fromEntries(FIELDS.map((name) => [name, query.get(name) ?? '']));
+
 export function mount(root, first) {
-  let filters = Object.fromEntries(FIELDS.map((name) => [name, first.query.get(name) ?? '']));
+  let filters = filtersOf(first);
   let calls = [];
   let before = null;
   let isLoading = false;
   let turn = 0;
   const plot = h('div');
+  const PLOT = {
+    what: 'calls',
+    laneTitle: (id) => (id ? store.sessions.get(id).title || 'New session' : 'outside of sessions'),
+    legend: [
+      ['ok', 'done'],
+      ['fail', 'failed or denied'],
+      ['ask', 'stopped'],
+      ['', 'hatched: waited for you · drag to zoom · click a bar for its call'],
+    ],
+    zoom: (since, until) => set({ since, until }),
+  };
   const bar = h('div.filters');
   const count = h('small', { role: 'status' });
   const list = h('haft-list', { tabindex: 0, 'data-label': 'Calls', 'data-role': 'list' });
@@ -36,7 +69,7 @@ export function mount(root, first) {
     h('div.timeline', bar),
     plot,
     h(
-      'div.grid-row.history-row.head',
+      'div.history-row.head',
       { 'aria-hidden': 'true' },
       ['When', 'State', 'Tool', 'About', 'Took'].map((name) => h('span', name)),
     ),
@@ -47,18 +80,16 @@ export function mount(root, first) {
   reload();
   if (first.id) openCall(first.id);
   let timer = 0;
-  const stops = [store.on('calls', (call) => !isOpen(call) && refreshSoon()), store.on('reset', reload)];
   return {
     update,
-    key,
-    unmount: () => {
-      clearTimeout(timer);
-      stops.forEach((stop) => stop());
+    get search() {
+      return bar.querySelector('input');
     },
+    stops: [store.on('calls', (call) => !isOpen(call) && refreshSoon()), store.on('reset', reload), () => clearTimeout(timer)],
   };
 
   function update(to) {
-    const next = Object.fromEntries(FIELDS.map((name) => [name, to.query.get(name) ?? '']));
+    const next = filtersOf(to);
     if (JSON.stringify(next) !== JSON.stringify(filters)) {
       filters = next;
       drawFilters();
@@ -66,11 +97,6 @@ export function mount(root, first) {
     }
     if (to.id) openCall(to.id);
     return true;
-  }
-
-  function key(event) {
-    if (event.key === '/') bar.querySelector('input').focus();
-    return event.key === '/';
   }
 
   function drawFilters() {
@@ -97,13 +123,19 @@ export function mount(root, first) {
         'Decision',
         select([['', 'any'], ['allow'], ['ask'], ['deny']], filters.verdict, (verdict) => set({ verdict })),
       ),
+      control(
+        'Time',
+        select([['', filters.since ? 'chosen' : 'any'], ...TIMES], '', (span) =>
+          set({ since: span && new Date(Date.now() - span).toISOString(), until: '' }),
+        ),
+      ),
       input('path', 'Path'),
       input('host', 'Host'),
       input('agent', 'Agent'),
       filters.session &&
         h('button', { onclick: () => set({ session: '' }) }, `session: ${session?.title || filters.session.slice(0, 8)} ×`),
       (filters.since || filters.until) &&
-        h('button', { onclick: () => set({ since: '', until: '' }) }, `${when(filters.since)} – ${when(filters.until)} ×`),
+        h('button', { onclick: () => set({ since: '', until: '' }) }, `${when(filters.since)} – ${when(filters.until) || 'now'} ×`),
       Object.values(filters).some(Boolean) && h('button', { onclick: () => go('history') }, 'Clear'),
     );
   }
@@ -147,7 +179,7 @@ export function mount(root, first) {
   function draw() {
     list.items = calls;
     count.textContent = `${calls.length}${before ? '+' : ''} calls`;
-    fill(plot, timeline(calls, { zoom: (since, until) => set({ since, until }), open: (call) => openCall(call.record) }));
+    fill(plot, timeline(calls.filter((call) => call.started).map(entryOf), PLOT));
     const isFiltered = Object.values(filters).some(Boolean);
     fill(
       nothing,
@@ -157,14 +189,27 @@ export function mount(root, first) {
           : empty(
               'Nothing has been called yet. Each call of a tool is kept here with its decision, its diff and its undo.',
               'Ask the agent to read a file',
-              href('chat'),
+              href('chat', null, { text: 'read README.md' }),
             )),
     );
     nothing.hidden = calls.length > 0;
   }
 
+  function entryOf(call) {
+    const { word, kind } = callLook(call);
+    return {
+      lane: store.sessions.has(call.session) ? call.session : '',
+      at: new Date(call.started).getTime(),
+      took: call.duration_ms ?? 0,
+      waited: call.waited_ms,
+      kind: kind || 'none',
+      title: `${word}: ${call.tool} ${call.title ?? ''} · ${duration(call.duration_ms)} · ${fullTime(call.started)}`,
+      open: () => openCall(call.record),
+    };
+  }
+
   function row(call, element) {
-    const line = element ?? h('div.grid-row.history-row', { tabindex: 0 });
+    const line = element ?? h('div.history-row', { tabindex: 0 });
     const { icon, word, kind } = callLook(call);
     line.onclick = () => openCall(call.record);
     line.onkeydown = (event) => event.key === 'Enter' && openCall(call.record);
@@ -180,7 +225,7 @@ export function mount(root, first) {
 
   function openCall(record) {
     if (!record || document.querySelector('dialog[open]')) return;
-    const body = h('div', 'Loading…');
+    const body = h('div');
     const session = calls.find((call) => call.record === record)?.session;
     replace('history', record, filters);
     dialog('Call', [body, session && h('a', { href: href('chat', session) }, 'Open its session')], [], {
@@ -188,7 +233,7 @@ export function mount(root, first) {
       className: 'wide',
       onclose: () => location.hash.startsWith('#/history') && replace('history', null, filters),
     });
-    loadCall(record, body);
+    load(body, () => api.get(pathTo('history', record)), openCard);
   }
 
   async function exportAll() {

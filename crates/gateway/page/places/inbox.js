@@ -1,39 +1,19 @@
 // All open approvals over all sessions.
 
-import { fill, h, visible } from '../dom.js';
-import { ago } from '../format.js';
-import { href } from '../router.js';
-import { store } from '../store.js';
-import { api } from '../api.js';
-import { act } from '../notices.js';
+import { actionButton, ago, api, empty, fill, h, href, page, pathTo, store, visible } from '../core.js';
 import { openApproval } from '../elements/approval.js';
 
 export function mount(root) {
-  const body = h('div.place-body');
-  fill(root, h('header.place-head', h('h1.grow', 'Inbox')), body);
-  const stop = store.on('approvals', draw);
+  const body = page(root, 'Inbox');
   draw();
-  return { unmount: stop };
+  return { stops: [store.on('approvals', draw)] };
 
   function draw() {
     const approvals = [...store.approvals.values()];
-    if (approvals.length === 0) {
-      fill(
-        body,
-        h(
-          'div.empty',
-          h('p', 'Nothing waits for you. When an agent needs an approval, it is listed here, whatever you look at.'),
-          h('a.button.primary', { href: href('chat') }, 'Ask the agent something'),
-        ),
-      );
-      return;
-    }
+    const text = 'Nothing waits for you. When an agent needs an approval, it is listed here, whatever you look at.';
     fill(
       body,
-      h(
-        'div.stack',
-        approvals.map((approval) => entry(approval, approvals)),
-      ),
+      approvals.length ? approvals.map((approval) => entry(approval, approvals)) : empty(text, 'Ask the agent something', href('chat')),
     );
   }
 
@@ -64,19 +44,8 @@ export function mount(root) {
   }
 
   function denyAll(same) {
-    const button = h(
-      'button.danger',
-      {
-        onclick: () =>
-          act(button, () =>
-            Promise.all(
-              same.map(({ id, fingerprint }) => api.post(`/api/approvals/${encodeURIComponent(id)}`, { fingerprint, answer: 'deny' })),
-            ),
-          ),
-      },
-      `Deny all ${same.length} identical`,
-    );
-    return button;
+    const deny = ({ id, fingerprint }) => api.post(pathTo('approvals', id), { fingerprint, answer: 'deny' });
+    return actionButton(`Deny all ${same.length} identical`, () => Promise.all(same.map(deny)), { class: 'danger' });
   }
 }
 

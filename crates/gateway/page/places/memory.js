@@ -1,12 +1,23 @@
 // What agents remember: searched, listed by file, changed, forgotten.
 
-import { api } from '../api.js';
-import { fill, h, visible } from '../dom.js';
-import { ago, bytes } from '../format.js';
-import { act, toast } from '../notices.js';
-import { href, replace } from '../router.js';
-import { store } from '../store.js';
-import { control, empty, load, page } from '../elements/page.js';
+import {
+  actionButton,
+  ago,
+  api,
+  bytes,
+  control,
+  empty,
+  fill,
+  h,
+  href,
+  load,
+  page,
+  replace,
+  store,
+  toast,
+  visible,
+  withQuery,
+} from '../core.js';
 
 export function mount(root, { query }) {
   let text = query.get('text') ?? '';
@@ -19,11 +30,13 @@ export function mount(root, { query }) {
   const again = load(results, request, draw);
   if (path) show(path);
   return {
-    key: (event) => event.key === '/' && (search.focus(), true),
-    unmount: store.on('changed:memory', () => {
-      again();
-      if (path) show(path);
-    }),
+    search,
+    stops: [
+      store.on('changed:memory', () => {
+        again();
+        if (path) show(path);
+      }),
+    ],
   };
 
   function typed() {
@@ -73,7 +86,7 @@ export function mount(root, { query }) {
       return empty(
         'Nothing is remembered yet. Agents keep what matters later in MEMORY.md and in files of the folder “memory”, and search it when they need it.',
         'Tell the agent something to remember',
-        href('chat'),
+        href('chat', null, { text: 'remember that releases are on Fridays' }),
       );
     return h(
       'ul.pick',
@@ -105,7 +118,7 @@ export function mount(root, { query }) {
       h(
         'div.row',
         h('h2.grow', answer.path),
-        mayEdit && answer.editable && editButton(answer),
+        mayEdit && answer.editable && h('button', { onclick: () => edit(answer) }, 'Edit…'),
         mayEdit && forgetButton(answer.path, 'Forget the whole file'),
       ),
       answer.parts.map((part) =>
@@ -124,69 +137,44 @@ export function mount(root, { query }) {
     ];
   }
 
-  function editButton(answer) {
-    return h(
-      'button',
-      {
-        onclick: () => {
-          const input = h('textarea.mono', { rows: 16, 'aria-label': `Text of ${answer.path}`, spellcheck: 'false' }, answer.text);
-          const save = h(
-            'button.primary',
-            { onclick: () => change(save, () => api.put('/api/memory/file', { path: answer.path, text: input.value }), 'Saved') },
-            'Save',
-          );
-          fill(file, h('h2', answer.path), input, h('div.row', h('button', { onclick: () => show(answer.path) }, 'Cancel'), save));
-          input.focus();
-        },
-      },
-      'Edit…',
-    );
+  function edit({ path: name, text: before }) {
+    const input = h('textarea.mono', { rows: 16, 'aria-label': `Text of ${name}`, spellcheck: 'false' }, before);
+    const save = () => api.put('/api/memory/file', { path: name, text: input.value });
+    const buttons = h('div.row', h('button', { onclick: () => show(name) }, 'Cancel'), changeButton('Save', 'Saved', save, 'primary'));
+    fill(file, h('h2', name), input, buttons);
+    input.focus();
   }
 
   function forgetButton(citation, label) {
-    const button = h(
-      'button.danger',
-      {
-        onclick: async () => {
-          const done = await change(button, () => api.delete(`/api/memory?citation=${encodeURIComponent(citation)}`), 'Forgotten');
-          if (done && !citation.includes('#')) {
-            path = null;
-            replace('memory', null, { text });
-            fill(file);
-          }
-        },
-      },
-      label,
-    );
-    return button;
+    const forget = async () => {
+      await api.delete(withQuery('/api/memory', { citation }));
+      if (citation === path) {
+        path = null;
+        replace('memory', null, { text });
+        fill(file);
+      }
+    };
+    return changeButton(label, 'Forgotten', forget, 'danger');
   }
 
   /** Each change is a call: the history can undo it. */
-  function change(button, run, word) {
-    return act(button, async () => {
-      const done = await run();
+  function changeButton(label, word, run, kind) {
+    const change = async () => {
+      await run();
       toast(`${word}. The history has it, and can undo it.`, { kind: 'ok' });
       again();
-      if (path && !button.textContent.includes('whole')) show(path);
-      return done;
-    });
+      if (path) show(path);
+    };
+    return actionButton(label, change, { class: kind });
   }
 
   function addNote() {
     const input = h('input', { placeholder: 'Releases are on Fridays', size: 32 });
-    const add = h(
-      'button',
-      {
-        onclick: async () => {
-          if (!input.value.trim()) return input.focus();
-          const done = await change(add, () => api.post('/api/memory', { text: input.value }), 'Remembered');
-          if (done) input.value = '';
-          return undefined;
-        },
-      },
-      'Remember',
-    );
-    return [control('New note', input), add];
+    const add = async () => {
+      await api.post('/api/memory', { text: input.value });
+      input.value = '';
+    };
+    return [control('New note', input), changeButton('Remember', 'Remembered', add)];
   }
 }
 

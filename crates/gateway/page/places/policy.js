@@ -1,14 +1,6 @@
 // The policy as a picture: every tool by every step, and what a changed configuration would have decided.
 
-import { api } from '../api.js';
-import { fill, h } from '../dom.js';
-import { plural } from '../format.js';
-import { act } from '../notices.js';
-import { href } from '../router.js';
-import { verdictLook } from '../states.js';
-import { store } from '../store.js';
-import { load, page, select, table } from '../elements/page.js';
-import { verdictBadge } from '../elements/trace.js';
+import { actionButton, agentSelect, api, fill, h, href, load, page, plural, store, table, verdictBadge, verdictLook } from '../core.js';
 
 const EXAMPLE = '[rules]\ndeny = ["exec(git push *)"]\n';
 
@@ -19,15 +11,10 @@ export function mount(root) {
   const body = page(
     root,
     'Policy',
-    select(
-      (store.me.agents ?? [agent]).map((name) => [name, `agent: ${name}`]),
-      agent,
-      (value) => {
-        agent = value;
-        again();
-      },
-      { 'aria-label': 'Agent' },
-    ),
+    agentSelect(agent, (value) => {
+      agent = value;
+      again();
+    }),
   );
   fill(body, whatIf(), chosen, picture);
   const again = load(picture, () => api.get('/api/policy', { agent }), matrix);
@@ -85,34 +72,23 @@ const isOpinion = (cell) => cell && cell.outcome !== 'pass';
 function whatIf() {
   const text = h('textarea', { rows: 5, class: 'mono', spellcheck: 'false', 'aria-label': 'Configuration to try', value: EXAMPLE });
   const result = h('div.stack', { 'aria-live': 'polite' });
-  const run = h(
-    'button.primary',
-    {
-      onclick: () =>
-        act(run, async () => fill(result, differences(await api.post('/api/policy/simulate', { config: text.value, calls: 1000 })))),
-    },
-    'Try it on past calls',
-  );
+  const run = async () => fill(result, differences(await api.post('/api/policy/simulate', { config: text.value, calls: 1000 })));
   return h(
     'section.box',
     h('h2', 'What if…'),
     h('p.muted', 'Write settings as in config.toml. Nothing is saved: you see which past calls would have been decided differently.'),
     text,
-    h('div', run),
+    h('div', actionButton('Try it on past calls', run, { class: 'primary' })),
     result,
   );
 }
 
 function differences({ differences: changed, same, unknown, problems }) {
+  const count = changed.reduce((sum, row) => sum + (row.calls ?? 1), 0);
   return [
     problems?.map((each) => h('p.call-error', { role: 'alert' }, each.message ?? String(each))),
-    h(
-      'p',
-      `${plural(
-        changed.reduce((sum, row) => sum + (row.calls ?? 1), 0),
-        'call',
-      )} would change, ${same} stay the same${unknown ? `, ${unknown} cannot be told` : ''}.`,
-    ),
+    count + same + unknown > 0 &&
+      h('p', `${plural(count, 'call')} would change, ${same} stay the same${unknown ? `, ${unknown} cannot be told` : ''}.`),
     changed.length > 0 &&
       table(
         [

@@ -1,11 +1,6 @@
 // The effective configuration: each value with the file and line that it comes from, and what is wrong in the files.
 
-import { api } from '../api.js';
-import { fill, h } from '../dom.js';
-import { applyTheme, theme } from '../theme.js';
-import { replace } from '../router.js';
-import { store } from '../store.js';
-import { control, load, page, select, table } from '../elements/page.js';
+import { api, applyTheme, badge, control, fill, h, load, page, replace, select, store, table, theme } from '../core.js';
 
 const KINDS = { 'built-in': '', user: 'accent', project: 'ask', environment: 'ok', flag: 'ok' };
 
@@ -40,7 +35,7 @@ export function mount(root, { query }) {
       return [];
     },
   );
-  return { key: (event) => event.key === '/' && (search.focus(), true), unmount: store.on('changed:settings', () => again()) };
+  return { search, stops: [store.on('changed:settings', again)] };
 
   function draw() {
     if (!answer) return;
@@ -85,5 +80,5 @@ export function mount(root, { query }) {
 }
 
 function source({ source: { layer, file, line } }) {
-  return [h('span', { class: `badge ${KINDS[layer] ?? ''}` }, layer), file && h('div.source', `${file}${line ? `:${line}` : ''}`)];
+  return [badge(layer, KINDS[layer]), file && h('div.source', `${file}${line ? `:${line}` : ''}`)];
 }

@@ -1,17 +1,30 @@
 // All tools: who has them and why not, a form to call one, its schema as each provider gets it, the trace of the policy.
 
-import { api } from '../api.js';
-import { fill, h } from '../dom.js';
-import { duration } from '../format.js';
-import { act, copy } from '../notices.js';
-import { href, replace, route } from '../router.js';
-import { store } from '../store.js';
+import {
+  actionButton,
+  agentSelect,
+  api,
+  copy,
+  duration,
+  empty,
+  explanation,
+  figureList,
+  fill,
+  h,
+  href,
+  load,
+  pathTo,
+  problem,
+  replace,
+  route,
+  select,
+  store,
+  tabs,
+} from '../core.js';
 import '../elements/call.js';
-import { empty, load, select } from '../elements/page.js';
+import { openCard } from '../elements/call-detail.js';
 import { schemaTab } from '../elements/schema-view.js';
 import { SchemaForm } from '../elements/schema-form.js';
-import { problem, tabs } from '../elements/tabs.js';
-import { explanation } from '../elements/trace.js';
 
 export function mount(root, first) {
   let tools = [];
@@ -30,7 +43,11 @@ export function mount(root, first) {
   const detail = h('section.detail', { 'aria-label': 'Tool' });
   const box = h(
     'div.split',
-    h('div.side', h('div.side-head.stack', h('div.row', h('h1.grow', 'Tools'), agentSelect()), h('div.row', search, source), count), list),
+    h(
+      'div.side',
+      h('div.side-head.stack', h('div.row', h('h1.grow', 'Tools'), agentSelect(agent, choose)), h('div.row', search, source), count),
+      list,
+    ),
     detail,
   );
   let kind = '';
@@ -44,32 +61,19 @@ export function mount(root, first) {
       return [];
     },
   );
-  const stop = store.on('changed:tools', () => reload());
   return {
     update: (to) => {
       current = to;
       update();
       return true;
     },
-    unmount: stop,
-    key,
+    stops: [store.on('changed:tools', reload)],
+    search,
   };
 
-  function key(event) {
-    if (event.key === '/') search.focus();
-    return event.key === '/';
-  }
-
-  function agentSelect() {
-    return select(
-      (store.me.agents ?? [agent]).map((name) => [name, `agent: ${name}`]),
-      agent,
-      (value) => {
-        agent = value;
-        reload();
-      },
-      { 'aria-label': 'Agent' },
-    );
+  function choose(name) {
+    agent = name;
+    reload();
   }
 
   function update() {
@@ -118,9 +122,12 @@ export function mount(root, first) {
     return h(
       'a.tool-item',
       { href: href('tools', tool.name, { agent }), 'aria-current': tool.name === current.id ? 'true' : null },
-      tool.offered
-        ? h('span.state.ok', '✓', h('span.visually-hidden', ' offered'))
-        : h('span.state.muted', '–', h('span.visually-hidden', ' not offered')),
+      h(
+        'span',
+        { class: `state ${tool.offered ? 'ok' : 'muted'}` },
+        tool.offered ? '✓' : '–',
+        h('span.visually-hidden', tool.offered ? ' offered' : ' not offered'),
+      ),
       h('span.name', tool.name),
       h('span.badge', tool.access),
       h('span.about', tool.offered ? tool.description : tool.reason),
@@ -168,25 +175,18 @@ function toolDetail(tool, agent, query) {
 function callTab(tool, agent, form) {
   const output = h('div.stack', { 'aria-live': 'polite' });
   const mayRun = tool.invocable && store.can('admin');
-  const run = h('button', { class: 'primary', disabled: !mayRun, title: 'Run (Ctrl-Enter)', onclick: () => act(run, invoke) }, 'Run');
-  const explain = h(
-    'button',
-    { onclick: () => act(explain, async () => fill(output, explanation(await ask(tool, agent, form.values)))) },
-    'Explain first',
-  );
+  const run = actionButton('Run', invoke, { class: 'primary', disabled: !mayRun, title: 'Run (Ctrl-Enter)' });
+  const explain = actionButton('Explain first', async () => fill(output, explanation(await ask(tool, agent, form.values))));
   const curl = () =>
-    `curl -H "Authorization: Bearer $HAFT_TOKEN" -H 'content-type: application/json' ${location.origin}${api.tool(tool.name, '/invoke')} -d ${quote(JSON.stringify({ agent, arguments: form.values }))}`;
+    `curl -H "Authorization: Bearer $HAFT_TOKEN" -H 'content-type: application/json' ${location.origin}${pathTo('tools', tool.name, '/invoke')} -d ${quote(JSON.stringify({ agent, arguments: form.values }))}`;
 
   async function invoke() {
     if (form.hasWrongJson) return;
     form.showProblem('');
     fill(output, h('p.muted', 'Running…'));
     try {
-      const call = await api.post(api.tool(tool.name, '/invoke'), { agent, arguments: form.values, request: crypto.randomUUID() });
-      const card = document.createElement('haft-call');
-      card.call = call;
-      fill(output, card);
-      card.toggle(true);
+      const call = await api.post(pathTo('tools', tool.name, '/invoke'), { agent, arguments: form.values, request: crypto.randomUUID() });
+      fill(output, openCard(call));
       if (call.error_type === 'validation_error') form.showProblem(call.message);
     } catch (error) {
       if (error.type === 'validation_error') form.showProblem(error.message);
@@ -217,13 +217,13 @@ function callTab(tool, agent, form) {
 }
 
 const quote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
-const ask = (tool, agent, values) => api.post(api.tool(tool.name, '/explain'), { agent, arguments: values });
+const ask = (tool, agent, values) => api.post(pathTo('tools', tool.name, '/explain'), { agent, arguments: values });
 
 function explainTab(tool, agent, form) {
   const result = h('div');
   const other = (store.me.agents ?? []).filter((name) => name !== agent);
   const hasValues = Object.keys(form.values).length > 0;
-  const request = (who) => (hasValues ? ask(tool, who, form.values) : api.post(api.tool(tool.name, '/explain'), { agent: who }));
+  const request = (who) => ask(tool, who, hasValues ? form.values : undefined);
   load(result, () => request(agent), explanation);
   const second = h('div');
   return h(
@@ -255,8 +255,5 @@ async function statistics(tool) {
     ['half are faster than', duration(row.p50_ms)],
     ['95 of 100 are faster than', duration(row.p95_ms)],
   ];
-  return h(
-    'div.figures',
-    figures.map(([label, value]) => h('div.figure', h('b', value), label)),
-  );
+  return figureList(figures);
 }

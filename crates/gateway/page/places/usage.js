@@ -1,10 +1,6 @@
 // Tokens and cost by day, the dearest sessions, the slowest and least reliable tools.
 
-import { api } from '../api.js';
-import { h } from '../dom.js';
-import { duration, money, tokens } from '../format.js';
-import { href, replace } from '../router.js';
-import { empty, load, page, select, table } from '../elements/page.js';
+import { api, duration, empty, figureList, h, href, load, money, page, replace, select, table, tokens } from '../core.js';
 import { stackedBars } from '../elements/plot.js';
 
 export function mount(root, { query }) {
@@ -52,7 +48,7 @@ export function mount(root, { query }) {
 }
 
 function draw(usage, isCost) {
-  if (usage.days.length === 0 && usage.tools.length === 0)
+  if (usage.days.length === 0 && usage.tools.length === 0 && usage.quotas.length === 0)
     return empty(
       'No model was asked in this time. What each day, session and tool costs is shown here.',
       'Ask the agent something',
@@ -69,10 +65,8 @@ function draw(usage, isCost) {
     ['requests', sum('requests')],
   ];
   return [
-    h(
-      'div.figures',
-      figures.map(([label, value]) => h('div.figure', h('b', value), label)),
-    ),
+    figureList(figures),
+    usage.quotas.length > 0 && quotas(usage),
     usage.days.length > 0 && stackedBars(isCost ? costs(usage) : amounts(usage)),
     h('div.columns', sessions(usage), tools(usage)),
   ];
@@ -101,6 +95,22 @@ function amounts({ days }) {
     rows: days.map((day) => ({ label: label(day), values: values(day) })),
     format: (value) => tokens(Math.round(value)),
   };
+}
+
+function quotas(usage) {
+  return h(
+    'section.box',
+    h('h2', 'Quotas'),
+    table(
+      [
+        ['Quota', (row) => row.quota],
+        ['Used', (row) => row.text],
+        ['Renews', (row) => row.renews ?? 'when something is removed'],
+      ],
+      usage.quotas,
+      'Quotas',
+    ),
+  );
 }
 
 function sessions(usage) {

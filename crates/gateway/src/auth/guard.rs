@@ -20,6 +20,11 @@ use crate::error::ApiError;
 const CONTENT_POLICY: &str = "default-src 'self'; img-src 'self' blob: data:; object-src 'none'; base-uri 'none'; form-action 'none'; \
                               frame-ancestors 'none'";
 
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
+const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
+
 /// What requests are checked against.
 #[derive(Debug)]
 pub(crate) struct GuardState {
@@ -28,7 +33,7 @@ pub(crate) struct GuardState {
     /// Values of `Host` that mean this server.
     pub(crate) hosts: Vec<String>,
     /// `http` or `https`.
-    pub(crate) scheme: &'static str,
+    pub(crate) scheme: String,
     pub(crate) port: u16,
 }
 
@@ -109,21 +114,20 @@ impl GuardState {
         if headers.contains_key(header::ORIGIN) && !self.is_own_origin(only(headers, &header::ORIGIN).unwrap_or_default()) {
             return Err(foreign());
         }
-        match only(headers, &HeaderName::from_static("sec-fetch-site")) {
+        match only(headers, &FETCH_SITE) {
             Some("cross-site" | "same-site") if !is_navigation(headers) => Err(foreign()),
             _ => Ok(()),
         }
     }
 
     fn is_own_origin(&self, origin: &str) -> bool {
-        let host = origin.strip_prefix(self.scheme).and_then(|rest| rest.strip_prefix("://"));
+        let host = origin.strip_prefix(self.scheme.as_str()).and_then(|rest| rest.strip_prefix("://"));
         host.is_some_and(|host| self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host)))
     }
 
     fn token(&self, request: &Request) -> Result<TokenUse, ApiError> {
         let headers = request.headers();
-        let cookie = cookie(headers, &cookie_name(self.port));
-        let Some(secret) = bearer(headers).or(cookie) else { return Err(unauthenticated()) };
+        let Some(secret) = credential(headers, self.port) else { return Err(unauthenticated()) };
         let Some(token) = self.tokens.find(secret) else { return Err(self.wrong_token()) };
         // A browser always says where a change comes from; SameSite=Strict is the first lock, this is the second.
         let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
@@ -148,9 +152,14 @@ fn unauthenticated() -> ApiError {
         .help("Open the link that `haft serve` printed, or send 'Authorization: Bearer TOKEN'. Restart it for a new link.")
 }
 
+/// The secret of a request, as its header or its cookie has it.
+pub(crate) fn credential(headers: &HeaderMap, port: u16) -> Option<&str> {
+    bearer(headers).or_else(|| cookie(headers, &cookie_name(port)))
+}
+
 /// A link on another site may lead here: the page it opens has no rights of that site.
 fn is_navigation(headers: &HeaderMap) -> bool {
-    only(headers, &HeaderName::from_static("sec-fetch-mode")) == Some("navigate")
+    only(headers, &FETCH_MODE) == Some("navigate")
 }
 
 /// The value of a header that is given once.
@@ -174,8 +183,8 @@ fn protect(headers: &mut HeaderMap) {
     for (name, value) in [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
-        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
-        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        (OPENER_POLICY, "same-origin"),
+        (RESOURCE_POLICY, "same-origin"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }

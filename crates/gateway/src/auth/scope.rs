@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// What a token may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Scope {
+pub enum Scope {
     /// See everything.
     View,
     /// Begin and change sessions, send messages.
@@ -18,10 +18,11 @@ pub(crate) enum Scope {
 }
 
 impl Scope {
-    const ALL: [Self; 4] = [Self::View, Self::Chat, Self::Approve, Self::Admin];
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::View, Self::Chat, Self::Approve, Self::Admin];
 
     /// The word in JSON.
-    pub(crate) const fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::View => "view",
             Self::Chat => "chat",
@@ -32,6 +33,15 @@ impl Scope {
 
     const fn bit(self) -> u8 {
         1 << self as u8
+    }
+}
+
+impl std::str::FromStr for Scope {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|scope| scope.as_str() == word.trim());
+        known.ok_or_else(|| format!("there is no scope '{word}': use view, chat, approve or admin"))
     }
 }
 

@@ -19,6 +19,9 @@ pub(super) struct StoredToken {
     pub(super) name: String,
     pub(super) scopes: Vec<Scope>,
     pub(super) parent: Option<u64>,
+    /// The user of a tenant whose token it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) user: Option<String>,
     pub(super) created: String,
     pub(super) last_used: Option<String>,
     /// In hexadecimal.
@@ -88,6 +91,7 @@ mod tests {
             name: "phone".into(),
             scopes: vec![Scope::View],
             parent: None,
+            user: None,
             created: "2026-11-17T10:00:00Z".into(),
             last_used: None,
             secrets: vec!["00".into()],

@@ -1,16 +1,15 @@
 //! Tokens: minted as a subset of another, kept as hashes, revoked with all that they minted.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use ring::digest::{SHA256, digest};
-use ring::rand::{SecureRandom, SystemRandom};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use super::token_file::{StoredToken, TokenFile};
+use super::users::{SecretHash, TenantUser, UserDirectory, hash, parse_hash, random_secret};
 use super::{Scope, Scopes};
 use crate::error::ApiError;
 use crate::time::{parse, timestamp};
@@ -24,9 +23,6 @@ pub(crate) const UNUSED: Duration = Duration::from_hours(30 * 24);
 /// How old the stored time of the last use may be.
 const USE_STORED: Duration = Duration::from_hours(1);
 
-/// The hash of a secret. Secrets have 256 random bits, so a comparison of hashes tells an attacker nothing of use.
-type SecretHash = [u8; 32];
-
 /// All tokens of a server. Without a file they end with it.
 #[derive(Debug, Default)]
 pub(crate) struct TokenBook(Mutex<TokenState>);
@@ -36,6 +32,16 @@ struct TokenState {
     tokens: BTreeMap<u64, TokenRecord>,
     next: u64,
     file: Option<TokenFile>,
+    tenant: Option<TenantTokens>,
+}
+
+/// What tokens of a tenant's server have besides.
+#[derive(Debug)]
+pub(crate) struct TenantTokens {
+    /// What every secret of the tenant begins with, so that the server in front of it knows whose it is.
+    pub(crate) prefix: String,
+    /// Whom the operator lets in.
+    pub(crate) users: Arc<dyn UserDirectory>,
 }
 
 /// Whether a token survives a restart.
@@ -54,6 +60,8 @@ struct TokenRecord {
     name: String,
     scopes: Scopes,
     parent: Option<u64>,
+    /// The user of a tenant whose token it is.
+    user: Option<String>,
     created: SystemTime,
     last_used: Option<SystemTime>,
     /// The last use that the file has.
@@ -113,7 +121,18 @@ impl TokenBook {
         while let Some(orphan) = orphan(&tokens) {
             tokens.remove(&orphan);
         }
-        (Self(Mutex::new(TokenState { tokens, next, file: Some(file) })), fault)
+        (Self(Mutex::new(TokenState { tokens, next, file: Some(file), tenant: None })), fault)
+    }
+
+    /// The same, of a tenant.
+    pub(crate) fn of_tenant(self, tenant: TenantTokens) -> Self {
+        self.state().tenant = Some(tenant);
+        self
+    }
+
+    /// Takes what the operator has changed about the users: users who were removed are signed out, and open streams end.
+    pub(crate) fn follow_users(&self) {
+        self.state().follow_users();
     }
 
     /// Mints a token. One that another mints has at most its scopes, and does not live longer.
@@ -124,8 +143,8 @@ impl TokenBook {
         if scopes == Scopes::default() {
             return Err(ApiError::bad_request("A token needs at least one scope: view, chat, approve or admin."));
         }
-        let (secret, link) = (random_secret()?, random_secret()?);
         let mut state = self.state();
+        let (secret, link) = (state.new_secret()?, state.new_secret()?);
         let parent = parent.map(|parent| parent.id);
         if parent.is_some_and(|parent| !state.tokens.contains_key(&parent)) {
             return Err(ApiError::conflict("The token of this request was revoked meanwhile."));
@@ -140,6 +159,7 @@ impl TokenBook {
             name: if name.is_empty() { format!("token {id}") } else { name },
             scopes,
             parent,
+            user: None,
             created: SystemTime::now(),
             last_used: None,
             use_stored: None,
@@ -158,8 +178,10 @@ impl TokenBook {
 
     /// Takes the secret of a link, which works once, and gives the one of the cookie.
     pub(crate) fn sign_in(&self, link: &str) -> Result<Option<(TokenUse, String)>, ApiError> {
-        let (wanted, secret) = (hash(link), random_secret()?);
+        let wanted = hash(link);
         let mut state = self.state();
+        state.follow_users();
+        let secret = state.new_secret()?;
         let Some((id, record)) = state.tokens.iter_mut().find(|(_, record)| record.link == Some(wanted)) else { return Ok(None) };
         record.link = None;
         record.secrets.push(hash(&secret));
@@ -176,6 +198,7 @@ impl TokenBook {
     pub(crate) fn find(&self, secret: &str) -> Option<TokenUse> {
         let wanted = hash(secret);
         let mut state = self.state();
+        state.follow_users();
         let (id, record) = state.tokens.iter_mut().find(|(_, record)| record.secrets.contains(&wanted))?;
         let now = SystemTime::now();
         record.last_used = Some(now);
@@ -191,15 +214,8 @@ impl TokenBook {
     /// Revokes a token, and all that it minted; open streams of them end. Returns whether there was one.
     pub(crate) fn revoke(&self, id: u64) -> Result<bool, ApiError> {
         let mut state = self.state();
-        let Some(record) = state.tokens.remove(&id) else { return Ok(false) };
-        record.revoked.cancel();
-        let mut gone = vec![id];
-        while let Some(parent) = gone.pop() {
-            let children: Vec<u64> = state.tokens.iter().filter(|(_, record)| record.parent == Some(parent)).map(|(id, _)| *id).collect();
-            for child in children {
-                state.tokens.remove(&child).inspect(|record| record.revoked.cancel());
-                gone.push(child);
-            }
+        if !state.remove(id) {
+            return Ok(false);
         }
         state.store().map(|()| true)
     }
@@ -223,6 +239,45 @@ impl TokenBook {
 }
 
 impl TokenState {
+    fn new_secret(&self) -> Result<String, ApiError> {
+        let prefix = self.tenant.as_ref().map_or("", |tenant| tenant.prefix.as_str());
+        random_secret(prefix).map_err(ApiError::internal)
+    }
+
+    /// Removes a token with all that it minted; says whether there was one.
+    fn remove(&mut self, id: u64) -> bool {
+        let Some(record) = self.tokens.remove(&id) else { return false };
+        record.revoked.cancel();
+        let mut gone = vec![id];
+        while let Some(parent) = gone.pop() {
+            let children: Vec<u64> = self.tokens.iter().filter(|(_, record)| record.parent == Some(parent)).map(|(id, _)| *id).collect();
+            for child in children {
+                self.tokens.remove(&child).inspect(|record| record.revoked.cancel());
+                gone.push(child);
+            }
+        }
+        true
+    }
+
+    fn follow_users(&mut self) {
+        let Some(users) = self.tenant.as_ref().and_then(|tenant| tenant.users.changed_users()) else { return };
+        let is_gone = |record: &TokenRecord| record.user.as_ref().is_some_and(|id| users.iter().all(|user| user.id != *id));
+        let gone: Vec<u64> = self.tokens.iter().filter(|(_, record)| is_gone(record)).map(|(id, _)| *id).collect();
+        for id in gone {
+            self.remove(id);
+        }
+        for user in users {
+            if self.tokens.values().any(|record| record.user.as_ref() == Some(&user.id)) {
+                continue;
+            }
+            self.next += 1;
+            let id = self.next;
+            self.tokens.extend(TokenRecord::of_user(user).map(|record| (id, record)));
+        }
+        // The next use tries again; until then the users are known to this process.
+        self.store().ok();
+    }
+
     /// Writes the tokens that survive a restart to the file.
     fn store(&mut self) -> Result<(), ApiError> {
         let Some(file) = &self.file else { return Ok(()) };
@@ -239,6 +294,23 @@ impl TokenState {
 }
 
 impl TokenRecord {
+    /// The token of a user whom the operator has just let in; nothing if its hashes are none.
+    fn of_user(user: TenantUser) -> Option<Self> {
+        Some(Self {
+            name: user.name,
+            scopes: user.scopes.into_iter().collect(),
+            parent: None,
+            user: Some(user.id),
+            created: SystemTime::now(),
+            last_used: None,
+            use_stored: None,
+            lifetime: Lifetime::Stored,
+            secrets: vec![parse_hash(&user.secret)?],
+            link: parse_hash(&user.link),
+            revoked: CancellationToken::new(),
+        })
+    }
+
     fn stored(token: StoredToken) -> Option<Self> {
         let secrets = token.secrets.iter().map(|secret| parse_hash(secret)).collect::<Option<Vec<_>>>()?;
         let last_used = token.last_used.as_deref().and_then(parse);
@@ -246,6 +318,7 @@ impl TokenRecord {
             name: token.name,
             scopes: token.scopes.into_iter().collect(),
             parent: token.parent,
+            user: token.user,
             created: parse(&token.created)?,
             last_used,
             use_stored: last_used,
@@ -263,6 +336,7 @@ impl TokenRecord {
             name: self.name.clone(),
             scopes: self.scopes.to_vec(),
             parent: self.parent,
+            user: self.user.clone(),
             created: timestamp(self.created).unwrap_or_default(),
             last_used: self.last_used.and_then(timestamp),
             secrets: self.secrets.iter().map(encode).collect(),
@@ -272,6 +346,10 @@ impl TokenRecord {
 
     /// Clocks are set: a time not too far in the future counts as well.
     fn is_used(&self, now: SystemTime) -> bool {
+        // Whom the operator let in stays until the operator says otherwise; forgotten, the link would work a second time.
+        if self.user.is_some() {
+            return true;
+        }
         let last = self.last_used.unwrap_or(self.created);
         now.duration_since(last).unwrap_or_else(|ahead| ahead.duration()) < UNUSED
     }
@@ -299,23 +377,6 @@ pub(crate) fn token_id(name: &str) -> Option<u64> {
 /// A scope is missing.
 pub(crate) fn missing(message: impl Into<String>) -> ApiError {
     ApiError::new(axum::http::StatusCode::FORBIDDEN, "missing_scope", message)
-}
-
-fn hash(secret: &str) -> SecretHash {
-    let mut hash = SecretHash::default();
-    hash.copy_from_slice(digest(&SHA256, secret.as_bytes()).as_ref());
-    hash
-}
-
-fn parse_hash(text: &str) -> Option<SecretHash> {
-    haft_text::hex::decode(text)?.try_into().ok()
-}
-
-fn random_secret() -> Result<String, ApiError> {
-    let mut bytes = [0; 32];
-    let filled = SystemRandom::new().fill(&mut bytes);
-    filled.map_err(|_| ApiError::internal("This machine gives no random numbers for a token."))?;
-    Ok(haft_text::hex::encode(bytes))
 }
 
 #[cfg(test)]
@@ -354,6 +415,48 @@ mod tests {
         assert!(book.sign_in(&token.link).unwrap().is_none());
         assert_eq!(book.find(&cookie).map(|token| token.id), Some(token.id));
     }
+
+    /// Users that a test changes.
+    #[derive(Debug, Default)]
+    struct TestUsers(Mutex<Option<Vec<TenantUser>>>);
+
+    impl UserDirectory for TestUsers {
+        fn changed_users(&self) -> Option<Vec<TenantUser>> {
+            self.0.lock().unwrap().take()
+        }
+    }
+
+    #[test]
+    fn users_of_a_tenant_come_and_go_with_the_operators_list() {
+        let folder = tempfile::tempdir().unwrap();
+        let users = Arc::new(TestUsers::default());
+        let open = |now| {
+            let (book, _) = TokenBook::load(TokenFile::open(&folder.path().join("tokens.json")).unwrap().unwrap(), now);
+            book.of_tenant(TenantTokens { prefix: "abc.".into(), users: Arc::clone(&users) as _ })
+        };
+        let set = |list: &[&TenantUser]| *users.0.lock().unwrap() = Some(list.iter().map(|user| (*user).clone()).collect());
+        let (ann, invitation) = TenantUser::invite("ann", vec![Scope::View, Scope::Chat], "abc.").unwrap();
+        let (bob, of_bob) = TenantUser::invite("bob", vec![Scope::View], "abc.").unwrap();
+        let now = SystemTime::now();
+        let book = open(now);
+        set(&[&ann, &bob]);
+        let (signed_in, cookie) = book.sign_in(&invitation.link).unwrap().unwrap();
+        assert!(cookie.starts_with("abc.") && invitation.secret.starts_with("abc.") && signed_in.name == "ann");
+        let minted = book.mint("phone", scopes(&[Scope::View]), Some(&signed_in), Lifetime::Stored).unwrap();
+        assert!(book.find(&of_bob.secret).is_some_and(|bob| bob.scopes == scopes(&[Scope::View])));
+        drop(book);
+        // Nobody used them for long: they stay, and no link works twice.
+        let book = open(now + UNUSED * 2);
+        set(&[&ann, &bob]);
+        assert!(book.sign_in(&invitation.link).unwrap().is_none() && book.find(&cookie).is_some());
+        let phone =
+            book.find(&book.mint("p", scopes(&[Scope::View]), book.find(&cookie).as_ref(), Lifetime::Stored).unwrap().secret).unwrap();
+        set(&[&bob]);
+        book.follow_users();
+        assert!(phone.revoked.is_cancelled() && book.find(&cookie).is_none() && book.find(&minted.secret).is_none());
+        assert!(book.find(&of_bob.secret).is_some());
+    }
+
     #[test]
     fn tokens_in_use_survive_a_restart_and_revoked_ones_do_not() {
         let folder = tempfile::tempdir().unwrap();

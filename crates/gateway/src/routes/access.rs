@@ -37,8 +37,8 @@ pub(super) async fn logout(State(app): State<App>, token: SignedIn) -> Result<Re
     Ok(([(header::SET_COOKIE, cookie)], Json(json!({}))).into_response())
 }
 
-pub(super) async fn me(State(app): State<App>, token: SignedIn) -> Answer<Value> {
-    Ok(Json(about(&app, &token).await?))
+pub(super) async fn me(State(app): State<App>, token: SignedIn) -> Result<Response, ApiError> {
+    app.answers.answer(format!("me {}", token.0.id), app.moment_stamp(), about(&app, &token)).await
 }
 
 async fn about(app: &App, token: &SignedIn) -> Result<Value, ApiError> {

@@ -39,7 +39,8 @@ async fn sums(app: &App, query: &UsageQuery) -> Result<Value, ApiError> {
     let days = by_day(app, query.days.unwrap_or(30).clamp(1, MOST_DAYS)).await?;
     let calls = app.backend.calls().list(CallFilter { limit: Some(MOST_CALLS), ..CallFilter::default() }).await?;
     let sessions = by_session(app).await?;
-    Ok(json!({ "days": days, "sessions": sessions, "tools": by_tool(&calls), "budget": app.backend.budget() }))
+    let quotas = app.backend.quotas().await;
+    Ok(json!({ "days": days, "sessions": sessions, "tools": by_tool(&calls), "budget": app.backend.budget(), "quotas": quotas }))
 }
 
 async fn by_day(app: &App, count: i64) -> Result<Vec<Value>, ApiError> {

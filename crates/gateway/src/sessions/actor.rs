@@ -8,7 +8,7 @@ use haft_agent::{LedgerEntry, Steering, TurnEnd};
 use haft_contract::ports::{MessageLevel, SubAgents, UserMessage, WakeSource};
 use haft_provider::{Block, Message, StopReason, Usage};
 use haft_store::SessionRecord;
-use haft_tui::chat::{ChatBackend, ChatOptions, NamedFiles, Prompt, adopt_chosen_model, close_conversation, open_conversation};
+use haft_tui::chat::{ChatBackend, ChatOptions, adopt_chosen_model, close_conversation, open_conversation, page_prompt};
 use haft_tui::conversation::Conversation;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -20,8 +20,10 @@ use crate::error::ApiError;
 
 /// A session that nobody writes to is closed after this time, unless a job of it runs.
 const IDLE: Duration = Duration::from_mins(10);
+/// The same where other processes run the turns: nothing is open here.
+const IDLE_ELSEWHERE: Duration = Duration::from_secs(5);
 /// How often text that grows is sent.
-const FLUSH: Duration = Duration::from_millis(50);
+pub(super) const FLUSH: Duration = Duration::from_millis(50);
 
 /// The task of a session.
 pub(super) struct SessionActor {
@@ -47,6 +49,7 @@ impl SessionActor {
         loop {
             match self.next_step(&mut queue, conversation.as_ref().map(|(_, conversation)| conversation)).await {
                 NextStep::Message(message) if message.purpose == MessagePurpose::Announce => self.show(message, &mut conversation).await,
+                NextStep::Message(message) if self.remote().is_some() => self.give_away(message, &mut conversation, &mut queue).await,
                 NextStep::Message(message) => self.answer(message, &mut conversation, &mut queue).await,
                 NextStep::News => {
                     if let Some((_, conversation)) = &mut conversation {
@@ -56,10 +59,7 @@ impl SessionActor {
                 NextStep::Close => break,
             }
         }
-        if let Some((_, conversation)) = conversation {
-            // What it could not finish is in the store.
-            close_conversation(conversation).await.ok();
-        }
+        self.close(&mut conversation).await;
         queue.close();
         while queue.try_recv().is_ok() {}
     }
@@ -80,12 +80,13 @@ impl SessionActor {
                 _ = conversation.runner.steering.wake("") => {}
             }
         };
+        let idle = if self.remote().is_some() { IDLE_ELSEWHERE } else { IDLE };
         tokio::select! {
             biased;
             () = self.host.stop.cancelled() => NextStep::Close,
             message = queue.recv() => message.map_or(NextStep::Close, NextStep::Message),
             () = news => NextStep::News,
-            () = tokio::time::sleep(IDLE), if conversation.is_none_or(is_quiet) => NextStep::Close,
+            () = tokio::time::sleep(idle), if conversation.is_none_or(is_quiet) => NextStep::Close,
         }
     }
 
@@ -96,7 +97,18 @@ impl SessionActor {
             Err(error) => Err(error),
         };
         message.accepted.send(shown).ok();
+        if self.remote().is_some() {
+            // The next turn is another process's, which needs the session.
+            self.close(conversation).await;
+        }
         self.host.announce(&self.record.id).await;
+    }
+
+    pub(super) async fn close(&self, conversation: &mut Option<(Arc<dyn ChatBackend>, Conversation)>) {
+        if let Some((_, before)) = conversation.take() {
+            // What it could not finish is in the store.
+            close_conversation(before).await.ok();
+        }
     }
 
     async fn keep_text(&self, conversation: &mut Conversation, text: &str) -> Result<SentMessage, ApiError> {
@@ -123,10 +135,8 @@ impl SessionActor {
         queue: &mut mpsc::Receiver<PendingMessage>,
     ) {
         let PendingMessage { text, blocks, model, accepted, ended, .. } = message;
-        if (model.is_some() || self.is_outdated(conversation.as_ref()))
-            && let Some((_, before)) = conversation.take()
-        {
-            close_conversation(before).await.ok();
+        if model.is_some() || self.is_outdated(conversation.as_ref()) {
+            self.close(conversation).await;
         }
         let prepared = self.prepare(&text, blocks, model.as_deref(), conversation).await;
         let (message, title, number) = match prepared {
@@ -175,7 +185,7 @@ impl SessionActor {
         let (chat, conversation) = self.opened(model, conversation).await?;
         self.take_access(chat, conversation).await?;
         adopt_chosen_model(conversation, &**chat).await?;
-        let prompt = prompt(&**chat, text).await?;
+        let prompt = page_prompt(&**chat, text).await?;
         let model = conversation.runner.provider.model();
         if !model.accepts_pictures && blocks.iter().any(|block| matches!(block, Block::Image { .. })) {
             let message = format!("{}/{} takes no pictures. Nothing was sent.", model.provider, model.name);
@@ -258,15 +268,6 @@ impl SessionActor {
         steering.say(message.text);
         message.accepted.send(Ok(SentMessage { item, queued: true })).ok();
         message.ended
-    }
-}
-
-/// The prompt of a message: a command of the user, or text. Files that it names are those that the agent may read.
-async fn prompt(chat: &dyn ChatBackend, text: &str) -> Result<Prompt, ApiError> {
-    let command = text.trim().strip_prefix('/').map(|rest| rest.split_once(char::is_whitespace).unwrap_or((rest, "")));
-    match command.filter(|(name, _)| !name.is_empty() && !name.contains('/')) {
-        Some((name, arguments)) => Ok(Prompt { files: NamedFiles::Readable, ..chat.expand(name, arguments.trim()).await? }),
-        None => Ok(Prompt { files: NamedFiles::Readable, ..Prompt::typed(text) }),
     }
 }
 

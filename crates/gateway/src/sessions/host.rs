@@ -26,6 +26,8 @@ use crate::error::ApiError;
 const QUEUE: usize = 32;
 /// Sessions that may work or be open at once.
 const MOST_OPEN: usize = 256;
+/// The same where other processes run the turns.
+const MOST_ELSEWHERE: usize = 10_000;
 /// How long a session may take to close.
 const CLOSING: Duration = Duration::from_secs(10);
 /// How often it is looked whether all have ended.
@@ -36,6 +38,8 @@ pub(crate) struct SessionHost {
     pub(super) backend: Arc<dyn GatewayBackend>,
     pub(super) approvals: PageApprovals,
     open: Mutex<HashMap<String, OpenSession>>,
+    /// Sessions of which a turn runs in another process, for another server.
+    pub(super) mirrors: Mutex<HashMap<String, LiveSession>>,
     /// Counts the changes of the settings by pages.
     pub(super) settings: AtomicU64,
     /// The access levels that users chose for sessions in this server.
@@ -91,7 +95,8 @@ pub(crate) struct SentMessage {
 
 impl SessionHost {
     pub(crate) fn new(backend: Arc<dyn GatewayBackend>, approvals: PageApprovals, stop: CancellationToken) -> Arc<Self> {
-        Arc::new(Self { backend, approvals, open: Mutex::default(), settings: AtomicU64::default(), access: Mutex::default(), stop })
+        let (open, mirrors) = (Mutex::default(), Mutex::default());
+        Arc::new(Self { backend, approvals, open, mirrors, settings: AtomicU64::default(), access: Mutex::default(), stop })
     }
 
     /// Begins a session.
@@ -139,6 +144,12 @@ impl SessionHost {
         purpose: MessagePurpose,
     ) -> Result<SentMessage, ApiError> {
         let record = self.backend.sessions().open(id).await?;
+        if purpose == MessagePurpose::Ask
+            && ended.is_none()
+            && let Some(sent) = self.say_elsewhere(id, &text)
+        {
+            return Ok(sent);
+        }
         let session = self.opened(&record)?;
         let (accepted, answer) = oneshot::channel();
         let full =
@@ -155,14 +166,13 @@ impl SessionHost {
     /// Cancels the turn that runs.
     pub(crate) fn cancel(&self, id: &str) -> bool {
         let cancel = self.control(id).and_then(|control| control.cancel);
-        cancel.inspect(CancellationToken::cancel).is_some()
+        cancel.inspect(CancellationToken::cancel).is_some() || self.cancel_elsewhere(id)
     }
 
     /// What a running turn has so far, with the number of messages before it, and a number that changes with each begin and end.
     pub(crate) fn snapshot(&self, id: &str) -> (Vec<ItemView>, Option<u64>, u64, u64) {
-        let session = self.sessions().get(id).cloned();
-        let Some(session) = session else { return (Vec::new(), None, 0, self.approvals.hub.newest()) };
-        let live = session.live.live();
+        let Some(session) = self.live_of(id) else { return (Vec::new(), None, 0, self.approvals.hub.newest()) };
+        let live = session.live();
         let (mut items, base, generation, newest) = (live.items.clone(), live.base, live.generation, self.approvals.hub.newest());
         drop(live);
         for item in &mut items {
@@ -187,8 +197,8 @@ impl SessionHost {
         let access = self.chosen_access(&overview.record);
         let mut view = session_view(overview);
         view.access = access.map(|level| level.as_str().to_owned());
-        let Some(session) = self.sessions().get(&view.id).cloned() else { return view };
-        let live = session.live.live();
+        let Some(session) = self.live_of(&view.id) else { return view };
+        let live = session.live();
         view.state = match (live.base, live.waiting) {
             (None, _) => SessionState::Idle,
             (Some(_), 0) => SessionState::Running,
@@ -197,9 +207,10 @@ impl SessionHost {
         view.context_tokens = live.context_tokens;
         view.last_line = live.last_line.clone().or(view.last_line);
         drop(live);
-        let control = session.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        view.access = view.access.or_else(|| control.access.clone());
-        view.context_window = control.window;
+        if let Some(control) = self.control(&view.id) {
+            view.access = view.access.or(control.access);
+            view.context_window = control.window;
+        }
         view
     }
 
@@ -210,7 +221,17 @@ impl SessionHost {
 
     /// Whether a turn of it runs.
     pub(crate) fn is_running(&self, id: &str) -> bool {
-        self.sessions().get(id).is_some_and(|session| session.live.live().base.is_some())
+        self.live_of(id).is_some_and(|session| session.live().base.is_some())
+    }
+
+    /// What pages see of a session that works, in this process or for another server.
+    pub(super) fn live_of(&self, id: &str) -> Option<LiveSession> {
+        let own = self.sessions().get(id).map(|session| session.live.clone());
+        own.filter(|own| own.live().base.is_some()).or_else(|| self.mirror(id)).or_else(|| self.own_live(id))
+    }
+
+    pub(super) fn own_live(&self, id: &str) -> Option<LiveSession> {
+        self.sessions().get(id).map(|session| session.live.clone())
     }
 
     /// Closes a session that does not work, so that it can be changed by others.
@@ -262,8 +283,9 @@ impl SessionHost {
         if let Some(session) = sessions.get(&record.id) {
             return Ok(session.clone());
         }
-        if sessions.len() >= MOST_OPEN {
-            return Err(ApiError::conflict(format!("{MOST_OPEN} sessions are open.")).help("Wait until one of them is idle."));
+        let most = if self.backend.remote().is_some() { MOST_ELSEWHERE } else { MOST_OPEN };
+        if sessions.len() >= most {
+            return Err(ApiError::conflict(format!("{most} sessions are open.")).help("Wait until one of them is idle."));
         }
         let live = LiveSession::new(&record.id, &record.agent, &self.approvals, self.backend.calls());
         let (messages, queue) = mpsc::channel(QUEUE);

@@ -124,7 +124,7 @@ describe('page', { timeout: 600_000 }, () => {
     }
   });
 
-  step('keys: g then h shows the history, ? the list of keys, Ctrl-K finds a place', async () => {
+  step('keys: g then h shows the history, ? the list of keys, Ctrl-K finds a place and a setting', async () => {
     await show('inbox');
     await page.evaluate(() => document.querySelector('main').focus());
     await page.press('g');
@@ -137,6 +137,11 @@ describe('page', { timeout: 600_000 }, () => {
     await page.type('combobox', 'Find', 'doctor');
     await page.press('Enter');
     await page.find('heading', 'Doctor');
+    await page.press('k', 2);
+    await page.type('combobox', 'Find', 'sandbox.backend');
+    await page.find('option', /sandbox\.backend/);
+    await page.press('Enter');
+    await page.find('heading', 'Settings');
   });
 
   step('two tabs agree', async () => {

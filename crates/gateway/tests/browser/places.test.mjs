@@ -100,7 +100,7 @@ describe('places', { timeout: 600_000 }, () => {
     await other.until('closed question', () => document.querySelector('dialog.approval') === null);
     await other.until('word on it', () => [...document.querySelectorAll('.toast')].some((each) => each.textContent.includes('allowed once by page')));
     await page.until('written file', () => [...document.querySelectorAll('haft-call')].at(-1)?.call.state === 'success');
-    assert.equal(readFileSync(join(server.workspace, 'b.txt'), 'utf8'), 'b');
+    assert.equal(readFileSync(join(server.workspace, 'b.txt'), 'utf8'), 'b\n');
   });
 
   step('a clock that is an hour off shows the same time to answer', async () => {

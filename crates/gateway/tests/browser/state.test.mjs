@@ -85,7 +85,7 @@ test('a broken stream is opened again after the last event, and not after a revo
   const received = [];
   const stream = new EventStream({
     after: 10,
-    receive: (name, data, seq) => received.push([name, seq]),
+    events: Object.fromEntries(['hello', 'bye', 'text'].map((name) => [name, (data, seq) => received.push([name, seq])])),
     connected: (state) => states.push(state),
     check: async () => true,
   });
@@ -113,6 +113,26 @@ test('a broken stream is opened again after the last event, and not after a revo
   });
   assert.equal(FakeSource.opened.length, 2);
   assert.deepEqual(states, ['connecting', 'live', 'connecting', 'connecting', 'live', 'ended']);
+});
+
+test('a new to-do list tells the listeners of its session', async () => {
+  globalThis.EventSource = FakeSource;
+  const answers = {
+    '/api/me': { seq: 1 },
+    '/api/sessions': { sessions: [{ id: 's' }] },
+    '/api/approvals': { approvals: [] },
+    '/api/sessions/s/items': { items: [], before: null, seq: 1 },
+    '/api/sessions/s/todos': { todos: [] },
+  };
+  globalThis.fetch = async (path) => Response.json(answers[path.split('?')[0]]);
+  const { store } = await import(join(folder, 'store.js'));
+  await store.start();
+  const transcript = await store.transcript('s');
+  const told = [];
+  store.on('sessions', (session) => told.push([session?.id, transcript.todos.length]));
+  FakeSource.opened.at(-1).say('todos', { session: 's', todos: [{ content: 'tea', status: 'pending' }] }, '2');
+  assert.deepEqual(told, [['s', 1]]);
+  store.stop();
 });
 
 test('numbers have units, and an unknown price is not zero', () => {

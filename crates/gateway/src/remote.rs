@@ -1,0 +1,154 @@
+//! Turns that other processes run: a server gives them away, and shows what it is told of them.
+
+use haft_agent::{TurnEnd, TurnEventRecord};
+use haft_contract::ports::ApprovalAnswer;
+use haft_contract::{Access, BoxFuture};
+use haft_provider::Block;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+/// A turn to be run elsewhere.
+#[derive(Debug, Clone)]
+pub struct RemoteTurn {
+    /// The session.
+    pub session: String,
+    /// Its agent.
+    pub agent: String,
+    /// The level that the user chose for it.
+    pub access: Option<Access>,
+    /// What the user wrote.
+    pub text: String,
+    /// Files that come with it.
+    pub blocks: Vec<Block>,
+    /// The model that the user chose.
+    pub model: Option<String>,
+    /// How many messages the session had.
+    pub messages: u64,
+}
+
+/// Runs turns in other processes.
+pub trait RemoteTurns: Send + Sync {
+    /// Runs a turn to its end; the error says why there is none.
+    fn run<'a>(&'a self, turn: RemoteTurn, cancel: &'a CancellationToken) -> BoxFuture<'a, Result<TurnEnd, String>>;
+    /// Tells the process that runs a turn of a session, whichever it is.
+    fn tell(&self, session: &str, message: RemoteMessage);
+}
+
+/// What a server tells the process that runs a turn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum RemoteMessage {
+    /// The user wants the turn to end.
+    Cancel,
+    /// The user says this to the model meanwhile.
+    Say {
+        /// The text.
+        text: String,
+    },
+    /// The user has answered a question.
+    Answer {
+        /// The question.
+        id: String,
+        /// Its hash, as the user saw it.
+        fingerprint: String,
+        /// The answer.
+        answer: RemoteAnswer,
+        /// Who answered.
+        by: String,
+    },
+}
+
+/// An answer as it travels.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "word", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum RemoteAnswer {
+    /// Yes, this once.
+    Once,
+    /// Yes, for the session.
+    Session,
+    /// Yes, for good.
+    Always,
+    /// Yes, for good, at this width.
+    AlwaysAs {
+        /// Its index.
+        width: usize,
+    },
+    /// With other arguments.
+    Edit {
+        /// The arguments.
+        arguments: Value,
+    },
+    /// No.
+    Deny {
+        /// For the model.
+        comment: Option<String>,
+    },
+}
+
+impl From<ApprovalAnswer> for RemoteAnswer {
+    fn from(answer: ApprovalAnswer) -> Self {
+        match answer {
+            ApprovalAnswer::Once => Self::Once,
+            ApprovalAnswer::Session => Self::Session,
+            ApprovalAnswer::Always => Self::Always,
+            ApprovalAnswer::AlwaysAs(width) => Self::AlwaysAs { width },
+            ApprovalAnswer::Edit(arguments) => Self::Edit { arguments },
+            ApprovalAnswer::Deny { comment } => Self::Deny { comment },
+            // One that this version cannot send allows nothing.
+            _ => Self::Deny { comment: None },
+        }
+    }
+}
+
+impl From<RemoteAnswer> for ApprovalAnswer {
+    fn from(answer: RemoteAnswer) -> Self {
+        match answer {
+            RemoteAnswer::Once => Self::Once,
+            RemoteAnswer::Session => Self::Session,
+            RemoteAnswer::Always => Self::Always,
+            RemoteAnswer::AlwaysAs { width } => Self::AlwaysAs(width),
+            RemoteAnswer::Edit { arguments } => Self::Edit(arguments),
+            RemoteAnswer::Deny { comment } => Self::Deny { comment },
+        }
+    }
+}
+
+/// What every server is told of a turn that runs elsewhere.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "told", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum RemoteEvent {
+    /// It begins with this message of the user.
+    Begin {
+        /// The agent of the session.
+        agent: String,
+        /// The message, as it is shown.
+        text: String,
+        /// How many messages the session had.
+        messages: u64,
+    },
+    /// Something happens in it.
+    Event {
+        /// What.
+        event: TurnEventRecord,
+    },
+    /// The user is asked.
+    Question {
+        /// The question, as pages get it.
+        view: Value,
+    },
+    /// A question was answered, or nobody waits for it any more.
+    QuestionClosed {
+        /// Which.
+        id: String,
+        /// The answer.
+        answer: String,
+        /// Who answered.
+        by: String,
+    },
+    /// It is over, and the store has all of it.
+    Over,
+}
