@@ -45,8 +45,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "agent", "browser", "builtin", "channels", "config", "contract", "cron", "engine", "gateway", "host", "jobs", "mcp", "memory",
-            "nodes", "patch", "pattern", "plugins", "policy", "prompts", "provider", "redact", "sandbox", "store", "text", "tui",
+            "agent", "browser", "builtin", "channels", "config", "contract", "cron", "engine", "fleet", "gateway", "host", "jobs", "mcp",
+            "memory", "nodes", "patch", "pattern", "plugins", "policy", "prompts", "provider", "redact", "sandbox", "store", "text", "tui",
         ],
     ),
     (

@@ -132,7 +132,7 @@ fn allocations_are_those_of_the_golden_numbers() {
 }
 
 /// Of one call, of one call of `read_file`, and of one round with all that its model makes.
-const GOLDEN_ALLOCATIONS: [u64; 3] = [22, 128, 125];
+const GOLDEN_ALLOCATIONS: [u64; 3] = [22, 128, 126];
 /// Likewise: a call makes none, unless its tool does.
 const GOLDEN_SYSTEM_CALLS: [usize; 3] = [0, 7, 0];
 

@@ -11,10 +11,13 @@ mod memory;
 mod node;
 mod past;
 mod plugins;
+pub(crate) mod quick;
 mod serve;
 mod sessions;
 pub(crate) mod shortcut;
 mod skills;
+mod tenants;
+mod worker;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -29,7 +32,7 @@ pub(crate) use self::browser::BrowserCommand;
 pub(crate) use self::caller::{ActingArgs, CallerArgs};
 pub(crate) use self::channels::{ChannelsCommand, SendersCommand};
 pub(crate) use self::cron::{AddJobArgs, CronCommand};
-pub(crate) use self::mcp::{McpArgs, McpClient, McpCommand, McpInstallArgs, McpTokenCommand};
+pub(crate) use self::mcp::{McpArgs, McpClient, McpCommand, McpInstallArgs, McpServeArgs, McpTokenCommand};
 pub(crate) use self::mcp_servers::{AddServerArgs, LoginArgs, ServersCommand};
 pub(crate) use self::memory::MemoryCommand;
 pub(crate) use self::node::{NodeCommand, NodeRunArgs};
@@ -38,6 +41,8 @@ pub(crate) use self::plugins::{AddPluginArgs, PluginsCommand};
 pub(crate) use self::serve::ServeArgs;
 pub(crate) use self::sessions::SessionsCommand;
 pub(crate) use self::skills::SkillsCommand;
+pub(crate) use self::tenants::{AddTenantArgs, InviteArgs, TenantsCommand};
+pub(crate) use self::worker::{FleetCommand, WorkerArgs};
 use crate::failure::Failure;
 use crate::help;
 use crate::output::Output;
@@ -107,6 +112,19 @@ impl Common {
         Ok(Self { workspace, access, agent, ..self.clone() })
     }
 
+    /// The flags that hold for another process with a workspace and a configuration file of its own.
+    pub(crate) fn passed_on(&self) -> Vec<OsString> {
+        let flag = |name: &str, value: Option<String>| value.map(|value| [OsString::from(name), value.into()]);
+        let flags = [
+            flag("--access", self.access.map(|level| level.to_string())),
+            flag("--agent", self.agent.clone()),
+            flag("--profile", self.profile.clone()),
+            flag("--preset", self.preset.clone()),
+            flag("--dialect", self.dialect.map(|dialect| dialect.to_string())),
+        ];
+        flags.into_iter().flatten().flatten().collect()
+    }
+
     /// Later flags win.
     pub(crate) fn then(self, later: Self) -> Self {
         Self {
@@ -168,6 +186,15 @@ pub(crate) enum CliCommand {
     /// Serve a page and an HTTP API: chat, approve, watch and search on this machine
     #[command(long_about = help::SERVE, after_long_help = help::SERVE_EXAMPLES)]
     Serve(ServeArgs),
+    /// Do the work of servers on other machines
+    #[command(hide = true, long_about = help::WORKER, after_long_help = help::WORKER_EXAMPLES)]
+    Worker(WorkerArgs),
+    /// Show how servers and workers of several machines stand
+    #[command(hide = true, long_about = help::FLEET, after_long_help = help::FLEET_EXAMPLES, disable_help_subcommand = true)]
+    Fleet {
+        #[command(subcommand)]
+        command: FleetCommand,
+    },
     /// Watch the browser of a session, take it over, and look at recordings
     #[command(long_about = help::BROWSER, after_long_help = help::BROWSER_EXAMPLES, disable_help_subcommand = true)]
     Browser {
@@ -228,6 +255,13 @@ pub(crate) enum CliCommand {
     Store {
         #[command(subcommand)]
         command: StoreCommand,
+    },
+    /// Add, list, show, change and remove tenants of `haft serve`; invite and dismiss their users
+    // For those who run Haft for others; docs/TENANTS.md names it.
+    #[command(hide = true, long_about = help::TENANTS, after_long_help = help::TENANTS_EXAMPLES, disable_help_subcommand = true)]
+    Tenants {
+        #[command(subcommand)]
+        command: TenantsCommand,
     },
     /// Try a policy: against examples, or against what was called before
     #[command(long_about = help::POLICY, after_long_help = help::POLICY_EXAMPLES, disable_help_subcommand = true)]

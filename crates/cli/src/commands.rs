@@ -12,6 +12,8 @@ mod cron;
 mod demo;
 mod doctor;
 mod explain;
+#[cfg(feature = "postgres")]
+mod fleet;
 mod history;
 mod man;
 mod mcp;
@@ -27,9 +29,12 @@ mod serve;
 mod sessions;
 mod skills;
 mod store;
+mod tenants;
 mod tools;
 mod trust;
 mod undo;
+#[cfg(feature = "postgres")]
+mod worker;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -52,6 +57,12 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         CliCommand::Tools(request) => tools::run(&common, &request, &output()),
         CliCommand::Agents { command } => agents::run(&common, &command, &output()),
         CliCommand::Serve(request) => serve::run(&common, &request, &output()),
+        #[cfg(feature = "postgres")]
+        CliCommand::Worker(request) => worker::run(&common, &request, &output()),
+        #[cfg(feature = "postgres")]
+        CliCommand::Fleet { command } => fleet::run(&command, &output()),
+        #[cfg(not(feature = "postgres"))]
+        CliCommand::Worker(_) | CliCommand::Fleet { .. } => Err(needs_postgres()),
         CliCommand::Sessions { command } => sessions::run(&common, &command, &output()),
         CliCommand::Skills { command } => skills::run(&common, &command, &output()),
         CliCommand::Plugins { command } => plugins::run(&common, &command, &output()),
@@ -67,6 +78,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         CliCommand::Quarantine { command } => quarantine::run(command.as_ref(), &output()),
         CliCommand::Prune(request) => prune::run(&common, &request, &output()),
         CliCommand::Store { command } => store::run(&command, &output()),
+        CliCommand::Tenants { command } => tenants::run(&common, &command, &output()),
         CliCommand::Policy { command } => policy::run(&common, &command, &output()),
         CliCommand::Trust(request) => trust::run(&common, request, &output()),
         CliCommand::Config { command } => config::run(&common, command, &output()),
@@ -76,6 +88,12 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         CliCommand::Man { command, folder: None } => man::run(&command, &output()),
         CliCommand::Man { folder: Some(folder), .. } => man::write_all(&folder),
     }
+}
+
+#[cfg(not(feature = "postgres"))]
+fn needs_postgres() -> Failure {
+    let message = "this build has no workers: they need the features of PostgreSQL and NATS".to_owned();
+    Failure::usage(message).help("build it with `cargo build --release --features postgres`")
 }
 
 /// What a call leaves running on a blocking thread has this long to clean up.

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use haft_agent::{
-    DenySpending, Meter, Micros, OutputSchema, ResumedAgent, Runner, SpendingApprover, SpendingBudget, Steering, StoredMeter,
-    StoredSession, TurnEvent, TurnWatcher,
+    DenySpending, Micros, OutputSchema, ResumedAgent, Runner, SpendingApprover, SpendingBudget, Steering, StoredMeter, StoredSession,
+    TurnEvent, TurnWatcher,
 };
 use haft_config::BudgetThen;
 use haft_contract::ports::JobScope;
 use haft_provider::Role;
-use haft_store::{CallLog, NewSession, SessionStore};
+use haft_store::{CallLog, NewSession, SessionFilter, SessionStore};
 use haft_tui::conversation::Conversation;
 
 use crate::failure::Failure;
@@ -60,7 +60,7 @@ pub(crate) async fn open(wire: &Arc<Wire>, start: ConversationStart<'_>, watcher
     services.questions = wire::terminal_questions(start.prompts);
     services.output = start.output.clone().map(|output| output as _);
     let turns = resumed.messages.iter().filter(|message| message.role == Role::User).count() as u64;
-    let meter: Arc<dyn Meter> = Arc::new(meter(wire, Arc::clone(&sessions), &record.id, turns, start.prompts));
+    let meter = wire.within_quotas(Arc::new(meter(wire, Arc::clone(&sessions), &record.id, turns, start.prompts)))?;
     services.small_model = wire::small_model(wire, Arc::clone(&meter));
     services.vision = wire.vision(Arc::clone(&meter));
     let prompt = lineage.as_ref().and_then(Lineage::prompt).map(str::to_owned);
@@ -88,6 +88,22 @@ pub(crate) async fn open(wire: &Arc<Wire>, start: ConversationStart<'_>, watcher
         show_todos(&runner).await;
     }
     Ok(Conversation { runner, record, sessions, log, reason, jobs: Box::new(jobs), agents })
+}
+
+/// The id of the session that is named on the command line. `last` is the newest of this folder; one of another folder is said.
+pub(crate) async fn named_session(wire: &Wire, name: &str) -> Result<String, Failure> {
+    let sessions = wire.conversation_store()?.sessions();
+    if name != "last" {
+        return Ok(name.to_owned());
+    }
+    let workspace = &wire.settings.workspace;
+    let here = SessionFilter { workspace: Some(workspace.clone()), limit: Some(1), ..SessionFilter::default() };
+    if let Some(newest) = sessions.list(here).await?.pop() {
+        return Ok(newest.id);
+    }
+    let elsewhere = sessions.open(name).await?;
+    note(&format!("there is no session in {} yet: this is the last one of {}", workspace.display(), elsewhere.workspace.display()));
+    Ok(elsewhere.id)
 }
 
 /// The model that was chosen for a stored session, if it can still be used.

@@ -25,6 +25,7 @@ Exit codes:
 Environment:
   HAFT_HOME        folder of the history, spilled output and old file contents [$XDG_DATA_HOME/haft]
   HAFT_STORE       postgres://user@host/database: history and conversations there (docs/FLEET.md)
+  HAFT_QUEUE       nats://host:4222: turns are run by workers (docs/FLEET.md)
   HAFT_BLOBS       s3://bucket/prefix?endpoint=…&region=…: old file contents and spilled output
   HAFT_CONFIG      a configuration file in place of your own, as --config
   HAFT_ACCESS, HAFT_TOOLS_DENY, …
@@ -488,3 +489,42 @@ Examples:
   haft serve
   haft serve --listen 127.0.0.1:0
   haft serve --workspace ~/project --access read-only";
+
+pub(crate) const TENANTS: &str = "\
+A tenant is a Haft of its own behind one `haft serve`: its own process, state, workspace, users and limits. Nothing of one tenant is \
+visible to another. Its users open the link that an invitation prints, or send its token. Settings of a tenant can only tighten what the \
+configuration of this user says; quotas are settings: quota.calls, quota.tokens, quota.money, quota.cpu_seconds, quota.storage. \
+docs/TENANTS.md says what separates tenants, and what does not.";
+
+pub(crate) const TENANTS_EXAMPLES: &str = "\
+Examples:
+  haft tenants add acme --set quota.calls=1000 --set quota.money=5.00
+  haft tenants invite acme ann --scopes view,chat,approve
+  haft tenants team acme support --scopes view,chat
+  haft tenants invite acme bob --team support
+  haft tenants set acme quota.storage=2GB access=read-only
+  haft tenants show acme
+  haft tenants dismiss acme bob
+  haft tenants remove acme --yes";
+
+pub(crate) const WORKER: &str = "\
+Does the work of servers on other machines: turns of sessions, and calls of the tools that are named. It needs the database of HAFT_STORE \
+and the queue of HAFT_QUEUE, the same as the servers. Its own configuration holds, together with what the server allows: what either \
+refuses is refused. Ctrl-C and SIGTERM let it finish what runs, within the grace; then another worker continues it (docs/FLEET.md).";
+
+pub(crate) const WORKER_EXAMPLES: &str = "\
+Examples:
+  export HAFT_STORE=postgres://haft@db.example.org/haft HAFT_QUEUE=nats://queue.example.org:4222
+  haft worker
+  haft worker --agents main,reviewer --capacity 8 --lease 30
+  haft worker --tools exec --labels gpu --name gpu-1";
+
+pub(crate) const FLEET: &str = "\
+Shows how the servers and workers of several machines stand: what waits and for how long, what runs and with whom, what was set aside, \
+and which workers live.";
+
+pub(crate) const FLEET_EXAMPLES: &str = "\
+Examples:
+  haft fleet status
+  haft fleet status --json
+  haft fleet demo";

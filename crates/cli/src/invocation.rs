@@ -8,6 +8,7 @@ use clap::{Arg, Args, Command, CommandFactory, FromArgMatches};
 use haft_contract::json::parse_strict;
 use haft_contract::{Arguments, Section, ToolDefinition};
 use haft_engine::Registry;
+use haft_text::display;
 use serde_json::{Map, Value};
 
 use crate::arguments::{ActingArgs, CallerArgs, Cli, Common, ToolWords};
@@ -55,7 +56,10 @@ impl Invocation {
         let matches = grammar(command, &tool, definition).try_get_matches_from(words)?;
         let flags = if command == EXPLAIN { CallerArgs::from_arg_matches(&matches)? } else { CallerArgs::default() };
         let mut flags_of_tool = definition.map(|definition| parameters::collect(&matches, definition)).unwrap_or_default();
-        let text = matches.get_one("JSON").cloned().and_then(|text| alone(text, definition, &mut flags_of_tool));
+        let text = match matches.get_one::<String>("JSON").cloned() {
+            Some(text) => positional(text, definition, &mut flags_of_tool)?,
+            None => None,
+        };
         Ok(Self {
             tool,
             common: before.then(Common::from_arg_matches(&matches)?),
@@ -82,16 +86,25 @@ impl Invocation {
     }
 }
 
-/// Takes text that is no JSON object as the value of the tool's one required parameter, unless a flag gives that; returns all other text.
-fn alone(text: String, definition: Option<&ToolDefinition>, flags: &mut Map<String, Value>) -> Option<String> {
-    let parameter = definition.and_then(parameters::only_required_text);
-    match parameter {
-        Some(name) if text != "-" && !is_json(&text) && !text.trim().is_empty() => {
-            flags.entry(name).or_insert(Value::String(text));
-            None
-        }
-        _ => Some(text),
+/// Takes text that is no JSON object as the value of the one required parameter, or of the one that no flag gives; returns all other
+/// text.
+fn positional(text: String, definition: Option<&ToolDefinition>, flags: &mut Map<String, Value>) -> Result<Option<String>, clap::Error> {
+    let Some(definition) = definition.filter(|_| text != "-" && !is_json(&text) && !text.trim().is_empty()) else { return Ok(Some(text)) };
+    let only = parameters::only_required_text(definition);
+    if let Some(name) = only.or_else(|| parameters::missing_text(definition, |name| flags.contains_key(name))) {
+        flags.entry(name).or_insert(Value::String(text));
+        return Ok(None);
     }
+    if text.trim_start().starts_with('[') {
+        return Ok(Some(text));
+    }
+    let name = &definition.name;
+    let message = format!(
+        "'{}' is not a JSON object\n\nGive each parameter by its flag, such as --{}; `haft call {name} --help` lists them.\n",
+        display::escape_line(&text),
+        parameters::of(definition).first().map_or("PARAMETER VALUE".to_owned(), |first| format!("{} VALUE", first.name)),
+    );
+    Err(clap::Error::raw(ErrorKind::ValueValidation, message))
 }
 
 /// Whether a text was meant as JSON: arguments that are no object are reported as such. A shell command may begin with `[` as well.
@@ -252,6 +265,18 @@ mod tests {
         ] {
             assert_eq!(read(Some(&definition()), words).arguments(100).unwrap(), expected, "{words:?}");
         }
+    }
+
+    #[test]
+    fn text_without_a_parameter_of_its_own_is_wrong_usage() {
+        let mut definition = definition();
+        definition.parameters["properties"]["content"] = json!({"type": "string"});
+        definition.parameters["required"] = json!(["path", "content"]);
+        let given = read(Some(&definition), &["a.txt", "--content", "x"]).arguments(100).unwrap();
+        assert_eq!(given, Some(Arguments::Json(json!({"path": "a.txt", "content": "x"}))), "one required text is left");
+        let words = vec![OsString::from("a.txt")];
+        let error = Invocation::parse_words("call", "try".into(), Some(&definition), words, Common::default()).unwrap_err();
+        assert_eq!(error.to_string().lines().next(), Some("error: 'a.txt' is not a JSON object"));
     }
 
     #[test]

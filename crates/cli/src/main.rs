@@ -9,6 +9,7 @@ mod help;
 mod invocation;
 mod parameters;
 mod system_prompt;
+mod tenants;
 mod usage;
 mod user_commands;
 mod wire;
@@ -20,7 +21,7 @@ use std::time::Duration;
 use clap::Parser;
 use haft_tui::{effects, failure, output, signals, table, terminal, text_builder};
 
-use crate::arguments::{Cli, shortcut};
+use crate::arguments::{Cli, quick, shortcut};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -36,8 +37,8 @@ fn main() -> ExitCode {
     }
     haft_tui::prepare(end_processes);
     let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-    let words = shortcut::complete(std::env::args_os().collect(), is_terminal);
-    let outcome = match Cli::try_parse_from(words) {
+    let words: Vec<_> = std::env::args_os().collect();
+    let outcome = match quick::parse(&words).unwrap_or_else(|| Cli::try_parse_from(shortcut::complete(words, is_terminal))) {
         Ok(cli) => commands::run(cli),
         Err(error) => Err(usage::refused(&shortcut::with_advice(error))),
     };

@@ -31,8 +31,15 @@ pub(crate) fn in_schema(schema: &Value) -> Vec<FlagParameter<'_>> {
 
 /// The tool's required parameter, if it has exactly one and that is a text. One that models are shown as required counts too.
 pub(crate) fn only_required_text(definition: &ToolDefinition) -> Option<&str> {
+    missing_text(definition, |_| false)
+}
+
+/// The one required parameter that is not given yet, if that is a text.
+pub(crate) fn missing_text(definition: &ToolDefinition, is_given: impl Fn(&str) -> bool) -> Option<&str> {
     let is_shown = |name: &str| definition.parameters.hints().shown_required.iter().any(|shown| shown == name);
-    let mut required = of(definition).into_iter().filter(|parameter| parameter.required || is_shown(parameter.name));
+    let is_missing = |name: &str| !is_given(name);
+    let required = of(definition).into_iter().filter(|parameter| parameter.required || is_shown(parameter.name));
+    let mut required = required.filter(|parameter| is_missing(parameter.name));
     let only = required.next().filter(|parameter| type_of(parameter.schema) == "string")?;
     required.next().is_none().then_some(only.name)
 }

@@ -30,6 +30,7 @@ mod nodes;
 mod plugins;
 mod policy;
 mod prompts;
+mod quotas;
 mod repair;
 mod retention;
 mod rule_file;
@@ -44,6 +45,9 @@ mod tool_settings;
 mod transcription;
 mod trust;
 mod web;
+mod work_limits;
+#[cfg(feature = "postgres")]
+mod workers;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -60,9 +64,9 @@ use haft_host::LocalHost;
 use haft_mcp::client::McpServers;
 use haft_memory::MemoryService;
 use haft_nodes::NodeHub;
-use haft_policy::{Decision, Policy, StandardPolicy, Verdict};
+use haft_policy::{AllowList, Decision, ListEntry, Policy, RuleLists, StandardPolicy, Verdict};
 use haft_provider::Model;
-use haft_store::{Blobs, CallLog, InMemoryCallLog, OpenedState, StateStore, StoreError};
+use haft_store::{Blobs, CallLog, FileBlobs, InMemoryCallLog, OpenedState, StateStore, StoreError};
 use haft_tui::time::local_time;
 
 pub(crate) use self::automation::{SchedulerLock, folder_key, signal_file};
@@ -81,16 +85,21 @@ pub(crate) use self::memory::MemoryFollower;
 pub(crate) use self::nodes::{LocalRunner, node_name};
 pub(crate) use self::plugins::{ProjectPlugin, plugin_store, project_plugins, register_plugin, registry_in};
 pub(crate) use self::prompts::{Prompts, prompt_folders};
+pub(crate) use self::quotas::Quotas;
 pub(crate) use self::retention::{PruneMode, PrunedKind, QUARANTINE, RECORDINGS, prune};
 pub(crate) use self::server_control::{RestartRequest, ServerControl, changed_keys};
 pub(crate) use self::services::{add_planning, small_model, terminal_questions};
 pub(crate) use self::settings::{
-    Settings, TrustMode, check, check_text, config_file, data_folder, read, refused, report_width, user_file, workspace,
+    Settings, TRIED_LIMITS, TrustMode, check, check_limits, check_text, config_file, data_folder, read, refused, report_width, user_file,
+    workspace,
 };
 use self::shell::Calls;
 pub(crate) use self::sub_agents::{conversation_agents, conversation_services};
 pub(crate) use self::tool_settings::max_rounds;
 pub(crate) use self::trust::TrustedFolders;
+pub(crate) use self::work_limits::WorkLimits;
+#[cfg(feature = "postgres")]
+pub(crate) use self::workers::{CallWork, FleetLink, TurnWork, WorkBody, failure as fleet_failure, serve_metrics};
 use crate::arguments::{CallerArgs, Common};
 use crate::failure::Failure;
 use crate::output::{Output, configure_display, warn};
@@ -136,12 +145,23 @@ pub(crate) fn store(folder: &Path) -> Result<Arc<StateStore>, Failure> {
 
 /// The same, with the warning. `HAFT_STORE` names a server to use instead of the file in the folder.
 pub(crate) fn open_store(folder: &Path) -> Result<OpenedState, StoreError> {
-    StateStore::open(store_address().as_deref(), folder)
+    let address = store_address();
+    let opened = StateStore::open(address.as_deref(), folder)?;
+    if address.is_some() {
+        // Signals and spills lie in the folder also then: it has to be private before anything else makes it.
+        FileBlobs::open(folder)?;
+    }
+    Ok(opened)
 }
 
 /// The address of the server that the user names, which may hold a password.
 pub(crate) fn store_address() -> Option<String> {
     std::env::var("HAFT_STORE").ok().filter(|address| !address.is_empty())
+}
+
+/// Removes everything of a store on a server, with its schema.
+pub(crate) fn remove_store(address: &str) -> Result<(), Failure> {
+    Ok(StateStore::remove_schema(address)?)
 }
 
 /// Whether the user at the terminal may be asked.
@@ -199,6 +219,8 @@ pub(crate) struct Wire {
     channels: OnceLock<Arc<ChannelService>>,
     /// What conversations of `haft serve` share.
     served: Option<ServedParts>,
+    /// Where it works for a server: what that allows.
+    limits: Option<Arc<WorkLimits>>,
 }
 
 /// What conversations of one server share: the questions that its pages answer, and the database.
@@ -234,7 +256,7 @@ impl Wire {
 
     fn with_settings(settings: Settings, registry: Arc<Registry>) -> Result<Self, Failure> {
         tool_settings::apply(&settings.provenance, &registry);
-        let policy = policy::policy(&settings.config, &settings.provenance, &registry, Vec::new())?;
+        let policy = policy::policy(&settings.config, &settings.provenance, &registry, RuleLists::default())?;
         let prompts = Arc::new(Prompts::new(&settings, &policy, &registry));
         let mut wire = Self {
             settings,
@@ -245,6 +267,7 @@ impl Wire {
             memory: OnceLock::new(),
             channels: OnceLock::new(),
             served: None,
+            limits: None,
         };
         wire.register_channels()?;
         wire.register_media()?;
@@ -258,10 +281,15 @@ impl Wire {
     /// The same, with a list of rules more of which one must match.
     fn with_only(&self, rules: Vec<String>) -> Result<Self, Failure> {
         let settings = self.settings.clone();
-        let policy = policy::policy(&settings.config, &settings.provenance, &self.registry, rules)?;
+        let mut more = self.limits.as_ref().map(|limits| limits.rules()).unwrap_or_default();
+        if !rules.is_empty() {
+            more.only.push(AllowList { entries: rules.into_iter().map(ListEntry::new).collect(), ..AllowList::default() });
+        }
+        let policy = policy::policy(&settings.config, &settings.provenance, &self.registry, more)?;
         let prompts = Arc::new(Prompts::new(&settings, &policy, &self.registry));
         let (registry, mcp, served) = (Arc::clone(&self.registry), Arc::clone(&self.mcp), self.served.clone());
-        Ok(Self { settings, registry, policy, prompts, mcp, memory: OnceLock::new(), channels: OnceLock::new(), served })
+        let (memory, channels, limits) = (OnceLock::new(), OnceLock::new(), self.limits.clone());
+        Ok(Self { settings, registry, policy, prompts, mcp, memory, channels, served, limits })
     }
 
     /// The same, for the conversations of a server.
@@ -270,6 +298,14 @@ impl Wire {
         // Made before for the tools: now they share the store of the server.
         self.channels = OnceLock::new();
         self.offer_canvas();
+        self
+    }
+
+    /// The same, for work of servers: their pages are asked, and nothing else of them is there.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn working(mut self, parts: &ServedParts) -> Self {
+        self.served = Some(parts.clone());
+        self.channels = OnceLock::new();
         self
     }
 
@@ -312,7 +348,7 @@ impl Wire {
 
     /// The user's configuration file, or the one named in its place; never the project's.
     pub(crate) fn own_file(&self) -> Result<PathBuf, Failure> {
-        rule_file::own_file(&self.settings).map_err(Failure::config)
+        self.settings.own_file().map_err(Failure::config)
     }
 
     /// An engine that plans against the real files and records nothing.
@@ -430,6 +466,10 @@ impl Wire {
     fn engine(&self, log: Arc<dyn CallLog>, blobs: Arc<dyn Blobs>, folder: &Path) -> Result<Engine, Failure> {
         let engine = Engine::builder(Arc::clone(&self.registry), log, blobs);
         let engine = engine.policy(Arc::clone(&self.policy) as _).limits(self.limits()).events(Arc::new(WarningPrinter));
+        let engine = match self.quotas()? {
+            Some(quotas) => engine.hook(Arc::new(quotas::QuotaHook(quotas))),
+            None => engine,
+        };
         let hooks = hooks::hooks(&self.settings, &self.policy, folder)?;
         Ok(hooks.into_iter().fold(engine, EngineBuilder::hook).build())
     }

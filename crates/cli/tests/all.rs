@@ -36,6 +36,8 @@ mod suite {
     mod family;
     mod faults;
     mod flags;
+    #[cfg(feature = "postgres")]
+    mod fleet;
     mod flows;
     mod gateway;
     mod git_attacks;
@@ -89,6 +91,7 @@ mod suite {
     mod sub_agent_talks;
     mod sub_agent_tools;
     mod sub_agents;
+    mod tenants;
     mod terminal;
     mod terminals;
     mod tools;

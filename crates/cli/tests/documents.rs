@@ -32,6 +32,7 @@ const DOCUMENTS: &[&str] = &[
     "docs/PLUGINS.md",
     "docs/POLICY.md",
     "docs/SKILLS.md",
+    "docs/TENANTS.md",
     "docs/TOUR.md",
     "docs/WEB.md",
 ];

@@ -11,6 +11,15 @@ use crate::help;
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct McpArgs {
+    #[command(flatten)]
+    pub(crate) serve: McpServeArgs,
+    #[command(subcommand)]
+    pub(crate) command: Option<McpCommand>,
+}
+
+/// How clients are served.
+#[derive(Debug, Args)]
+pub(crate) struct McpServeArgs {
     /// Listen for HTTP at this address, such as 127.0.0.1:7333, and print the token that clients need
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) http: Option<SocketAddr>,
@@ -20,8 +29,6 @@ pub(crate) struct McpArgs {
     /// With --http: a name that clients reach this machine by; may be given several times
     #[arg(long = "host", value_name = "NAME", requires = "http", hide_short_help = true)]
     pub(crate) hosts: Vec<String>,
-    #[command(subcommand)]
-    pub(crate) command: Option<McpCommand>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -19,4 +19,10 @@ pub(crate) struct ServeArgs {
     /// The key of the certificate, in PEM
     #[arg(long, value_name = "FILE", requires = "tls_certificate")]
     pub(crate) tls_key: Option<PathBuf>,
+    /// Where to answer GET /metrics for Prometheus, with HAFT_QUEUE
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) metrics: Option<SocketAddr>,
+    /// End the process of a tenant that nobody used for this many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 600, hide_short_help = true)]
+    pub(crate) tenant_idle: u64,
 }

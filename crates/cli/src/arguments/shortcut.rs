@@ -74,8 +74,10 @@ pub(crate) fn with_advice(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return error };
     let words: Vec<OsString> = std::env::args_os().collect();
     // An unknown word after a command, as in `haft config chek`, is no prompt.
-    if first_word(&Cli::command(), &words).is_some_and(|at| words[at] == word.as_str()) {
-        let advice = clap::builder::StyledStr::from(format!("to ask a model: haft run \"{word}\""));
+    if let Some(at) = first_word(&Cli::command(), &words).filter(|at| words[*at] == word.as_str()) {
+        // A question without quotes is several words.
+        let question: Vec<_> = words[at..].iter().map(|word| word.to_string_lossy()).take_while(|word| !word.starts_with('-')).collect();
+        let advice = clap::builder::StyledStr::from(format!("to ask a model: haft run \"{}\"", question.join(" ")));
         let mut tips = match error.get(ContextKind::Suggested) {
             Some(ContextValue::StyledStrs(tips)) => tips.clone(),
             _ => Vec::new(),

@@ -9,6 +9,7 @@ use haft_agent::NullMeter;
 use haft_contract::{Arguments, Content, ErrorKind, ToolCall, ToolError, ToolOutput, ToolResult, ports::JobScope};
 use haft_engine::Session;
 use haft_store::{CallLog, StoreError};
+use haft_text::advice::for_user;
 use haft_text::base64;
 use serde_json::{Value, json};
 
@@ -152,7 +153,7 @@ fn show_plain(result: &ToolResult, output: &Output) -> Result<(), Failure> {
     }
     match &result.outcome {
         Ok(content) => show_content(content, output)?,
-        Err(error) => note(&error_text(error.message(), help(error, &result.tool).as_deref())),
+        Err(error) => note(&error_text(&for_user(error.message()), help(error, &result.tool).as_deref())),
     }
     if output.verbose {
         note(&format!("{} took {}", result.tool, haft_tui::time::duration(result.elapsed)));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use haft_channels::{CODE_LIFETIME, ChannelReport, ChannelService, new_code};
-use haft_contract::ports::SendOutcome;
+use haft_contract::ports::{ChannelKind, SendOutcome};
 use haft_store::{ChannelStore, OutgoingRecord, PairedSender};
 use haft_text::display;
 use haft_tui::time::local_time;
@@ -92,12 +92,16 @@ fn list(service: &ChannelService, output: &Output) -> Result<Exit, Failure> {
 }
 
 async fn test(service: &ChannelService, name: &str, output: &Output) -> Result<Exit, Failure> {
-    known(&service.reports(), name)?;
+    let reports = service.reports();
+    let asks = known(&reports, name)?.kind != ChannelKind::Webhook.as_str();
     let who = service.probe(name).await.map_err(|why| {
         Failure::failed("network_error", format!("the channel '{name}' does not work: {why}")).help("check its table in the configuration")
     })?;
-    let line = format!("{name} works: Haft is {}\n", display::escape_line(&who));
-    output.show(|| json!({ "channel": name, "works": true, "account": who }), || line.clone())
+    let who_shown = display::escape_line(&who);
+    // Any request to a webhook would be a message.
+    let line =
+        if asks { format!("{name} works: Haft is {who_shown}\n") } else { format!("{name} is complete, and was not tried: {who_shown}\n") };
+    output.show(|| json!({ "channel": name, "works": asks.then_some(true), "account": who }), || line.clone())
 }
 
 async fn pair(service: &ChannelService, name: &str, output: &Output) -> Result<Exit, Failure> {

@@ -184,11 +184,12 @@ fn page(view: &JobView, runs: &[JobRun]) -> String {
 
 async fn run_now(jobs: &dyn Automation, job: &str, output: &Output) -> Result<Exit, Failure> {
     let run = jobs.run(job, false).await.map_err(failed)?;
-    warn_without_server(jobs).await?;
+    let is_served = jobs.status().await.map_err(failed)?.is_running;
     let Some(run) = run else { return Ok(Exit::Success) };
+    let what = if is_served { "runs now" } else { "waits for a server: `haft serve` runs it" };
     output.show(
         || run_json(&run),
-        || format!("{} runs now; `haft cron runs {}` shows what becomes of it\n", display::escape_line(&run.name), run.job),
+        || format!("{} {what}; `haft cron runs {}` shows what becomes of it\n", display::escape_line(&run.name), run.job),
     )
 }
 

@@ -16,7 +16,10 @@ pub(crate) fn run(path: &[String], output: &Output) -> Result<Exit, Failure> {
         command = inner.ok_or_else(|| Failure::usage(format!("there is no command '{name}'")).help("`haft --help` lists the commands"))?;
     }
     let mut page = Vec::new();
-    clap_mangen::Man::new(command).render(&mut page).map_err(|error| unwritten(&error))?;
+    clap_mangen::Man::new(command)
+        .source(concat!("haft ", env!("CARGO_PKG_VERSION")))
+        .render(&mut page)
+        .map_err(|error| unwritten(&error))?;
     output.tool_text(&String::from_utf8_lossy(&page))?;
     Ok(Exit::Success)
 }

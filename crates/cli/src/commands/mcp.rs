@@ -24,7 +24,7 @@ use crate::wire::Wire;
 
 pub(crate) fn run(common: &Common, request: &McpArgs, output: &Output) -> Result<Exit, Failure> {
     match &request.command {
-        None => serve::run(common, request, output),
+        None => serve::run(common, &request.serve, output),
         Some(McpCommand::Install(request)) => install::run(common, request, output),
         Some(McpCommand::Token { command }) => token::run(&Wire::new(common, output)?, command, output),
         Some(McpCommand::Servers(command)) => servers(common, command, output),

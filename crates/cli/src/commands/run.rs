@@ -35,12 +35,16 @@ pub(crate) fn run(common: &Common, request: &RunArgs, output: &Output) -> Result
     block_on(async {
         let watcher = watcher(output, schema.is_some());
         let prompts = if request.prompt == "-" { UserPrompts::Never } else { UserPrompts::Allowed };
-        let stored = match (&request.model, &request.session) {
+        let session = match &request.session {
+            Some(name) => Some(conversation::named_session(&wire, name).await?),
+            None => None,
+        };
+        let stored = match (&request.model, &session) {
             (None, Some(session)) => conversation::stored_model(&wire, session).await?,
             _ => None,
         };
         let start = ConversationStart {
-            session: request.session.as_deref(),
+            session: session.as_deref(),
             model: request.model.as_deref().or(stored.as_deref()),
             prompts,
             max_rounds: request.max_rounds,

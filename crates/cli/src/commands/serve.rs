@@ -12,8 +12,12 @@ mod restart;
 mod servers;
 mod settings;
 mod spills;
+mod tenant;
+mod tenants;
 mod tools;
 mod undo;
+#[cfg(feature = "postgres")]
+mod workers;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -30,6 +34,8 @@ use tokio_util::sync::CancellationToken;
 
 use self::automation::ServedJobs;
 use self::backend::ServeBackend;
+use self::tenant::OwnSeat;
+use self::tenants::TenantProcesses;
 use crate::arguments::{Common, ServeArgs};
 use crate::commands::block_on;
 use crate::commands::interrupt::interruptible;
@@ -44,12 +50,24 @@ pub(super) const SERVER_FILE: &str = "gateway.json";
 const JOB_GRACE: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(common: &Common, request: &ServeArgs, output: &Output) -> Result<Exit, Failure> {
+    check_metrics(request)?;
     let wire = Wire::new(common, output)?;
     raise_file_limit();
     match block_on(serve(common, request, output, wire))? {
-        Some(address) => Err(restart::exec(address)),
-        None => Ok(Exit::Success),
+        // The server in front of a tenant's starts it again with the next request.
+        Some(address) if crate::tenants::current().is_none() => Err(restart::exec(address)),
+        _ => Ok(Exit::Success),
     }
+}
+
+/// The metrics are those of the queue.
+fn check_metrics(request: &ServeArgs) -> Result<(), Failure> {
+    let has_queue = cfg!(feature = "postgres") && std::env::var_os("HAFT_QUEUE").is_some_and(|address| !address.is_empty());
+    if request.metrics.is_none() || has_queue {
+        return Ok(());
+    }
+    let message = "--metrics shows the work of a queue, and there is none".to_owned();
+    Err(Failure::usage(message).help("set HAFT_STORE and HAFT_QUEUE, with a build that has the feature postgres (docs/FLEET.md)"))
 }
 
 /// Serves until it is stopped; returns its address if it is to start again.
@@ -58,6 +76,8 @@ async fn serve(common: &Common, request: &ServeArgs, output: &Output, wire: Wire
     wire.repair_interrupted(&(Arc::clone(&store) as Arc<dyn CallLog>)).await;
     let approvals = PageApprovals::new(wire.settings.workspace.clone(), wire.own_file().ok());
     let stop = CancellationToken::new();
+    let seat =
+        crate::tenants::current().map(|tenant| tenant::check_settings(&wire).and_then(|()| OwnSeat::take(tenant, &stop))).transpose()?;
     let (nodes, channels, control) = (ServedNodes::open(&wire, &stop).await, ServedChannels::default(), Arc::new(ServerControl::default()));
     let (canvas, browsers) = (PageCanvas::new(&approvals), PageBrowsers::default());
     let served = ServedParts {
@@ -74,15 +94,26 @@ async fn serve(common: &Common, request: &ServeArgs, output: &Output, wire: Wire
     options.nodes.clone_from(&nodes.hub);
     (options.canvas, options.browsers) = (Some(canvas), browsers);
     let backend = Arc::new(ServeBackend::new(common, output, wire, served));
-    let gateway = Gateway::bind(Arc::clone(&backend) as _, approvals.clone(), options).await.map_err(|error| failure(&error))?;
+    #[cfg(feature = "postgres")]
+    let fleet = backend.use_workers().await?;
+    options.tenant = seat.as_ref().map(|seat| seat.seat.clone());
+    let mut gateway = Gateway::bind(Arc::clone(&backend) as _, approvals.clone(), options).await.map_err(|error| failure(&error))?;
     let url = gateway.url().to_owned();
+    let tenants = if seat.is_none() { serve_tenants(common, request, &mut gateway)? } else { None };
     show_link(&gateway, output)?;
     let _known = KnownServer::announce(run_folder.join(SERVER_FILE), &url, gateway.program_token())?;
     let (sessions, address, wire) = (gateway.sessions(), gateway.address(), backend.wire_of(None)?);
+    #[cfg(feature = "postgres")]
+    if let Some(link) = fleet {
+        workers::begin(link, request.metrics, &sessions, &stop).await?;
+    }
     let nodes = nodes.serve(&stop);
     channels.start(&wire, &store, &approvals, sessions.clone(), stop.child_token());
     control.offer(&sessions, &url, reload(&backend, &sessions));
     let jobs = ServedJobs::start(&wire, &backend.served, &sessions, &stop)?;
+    if let Some(seat) = &seat {
+        seat.follow(&gateway, sessions.clone(), &wire, Arc::clone(&store), stop.clone());
+    }
     restart::take_over(&sessions, &run_folder, &workspace);
     let restarting = tokio::spawn({
         let (stop, control) = (stop.clone(), Arc::clone(&control));
@@ -92,6 +123,9 @@ async fn serve(common: &Common, request: &ServeArgs, output: &Output, wire: Wire
     let (served, _) = Box::pin(interruptible(gateway.serve(&stop), &stop)).await?;
     restarting.abort();
     stop.cancel();
+    if let Some(tenants) = tenants {
+        tenants.end().await;
+    }
     if let Some(nodes) = nodes {
         nodes.await.ok();
     }
@@ -101,7 +135,21 @@ async fn serve(common: &Common, request: &ServeArgs, output: &Output, wire: Wire
     Ok(control.restart_request().map(|_| address))
 }
 
+/// Hands requests of tenants to their processes.
+fn serve_tenants(common: &Common, request: &ServeArgs, gateway: &mut Gateway) -> Result<Option<Arc<TenantProcesses>>, Failure> {
+    let tenants = TenantProcesses::open(common, gateway.public_address(), Duration::from_secs(request.tenant_idle))?;
+    if let Some(tenants) = &tenants {
+        gateway.serve_tenants(Arc::clone(tenants) as _);
+        tokio::spawn(Arc::clone(tenants).follow_removals());
+    }
+    Ok(tenants)
+}
+
 fn show_link(gateway: &Gateway, output: &Output) -> Result<Exit, Failure> {
+    if crate::tenants::current().is_some() {
+        // For the server in front alone; the users have links of their own.
+        return output.show(|| json!({ "ready": true }), || "ready\n".to_owned());
+    }
     let (url, link) = (gateway.url(), gateway.link());
     let shown = output.show(|| json!({ "url": url, "link": link }), || format!("{link}\n"))?;
     note("The link works once, in one browser; the page makes more. Ctrl-C ends the server.");
@@ -134,6 +182,9 @@ impl ServedNodes {
 
     /// Without them the server works as well, and says why.
     async fn open(wire: &Wire, stop: &CancellationToken) -> Self {
+        if crate::tenants::current().is_some() {
+            return Self::default();
+        }
         let opened = async {
             std::fs::create_dir_all(wire.run_folder())?;
             let hub = wire.node_hub(stop.clone())?;

@@ -28,14 +28,17 @@ impl Wire {
     /// The channels, as configured.
     pub(crate) fn channels(&self) -> &Arc<ChannelService> {
         self.channels.get_or_init(|| {
-            let settings = channel_settings(&self.settings.provenance, &|name| std::env::var(name).ok());
+            // The operator's channels speak for the operator.
+            let is_tenant = crate::tenants::current().is_some();
+            let settings =
+                if is_tenant { Vec::new() } else { channel_settings(&self.settings.provenance, &|name| std::env::var(name).ok()) };
             Arc::new(ChannelService::new(settings, &self.channel_ports(), self.channel_store()))
         })
     }
 
     /// Whether the configuration has any.
     pub(super) fn has_channels(&self) -> bool {
-        !self.settings.provenance.names_beneath(&["channels"]).is_empty()
+        crate::tenants::current().is_none() && !self.settings.provenance.names_beneath(&["channels"]).is_empty()
     }
 
     /// Gives the tool `message` the parameters that the channels can use.

@@ -2,6 +2,7 @@
 //! staged changes.
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use haft_jobs::{GuardedPattern, ShellOptions};
@@ -62,18 +63,30 @@ fn is_folder(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
 }
 
-/// The files of a program, by its name in lower case or its path. A link to a program of another name, such as one program that
-/// is many commands, is left: hiding its target would hide those too.
+/// The files of a program, by its name in lower case or its path, with hard links whose names begin with it, as `perl5.36.0`. A link to
+/// a program of another name, such as one program that is many commands, is left: hiding its target would hide those too.
 fn program_files(name: &str) -> BTreeSet<PathBuf> {
     if name.starts_with('/') {
         return BTreeSet::from([PathBuf::from(name)]);
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::env::split_paths(&path).chain(PROGRAM_FOLDERS.iter().map(PathBuf::from));
-    let entries = folders.filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
-    let named = entries.filter(|entry| entry.file_name().to_string_lossy().to_lowercase() == name);
-    let files = named.filter_map(|entry| entry.path().canonicalize().ok());
-    files.filter(|file| file.file_name().is_some_and(|file| file.to_string_lossy().to_lowercase().starts_with(name))).collect()
+    files_in(name, std::env::split_paths(&path).chain(PROGRAM_FOLDERS.iter().map(PathBuf::from)))
+}
+
+fn files_in(name: &str, folders: impl Iterator<Item = PathBuf>) -> BTreeSet<PathBuf> {
+    let begins = |path: &Path| path.file_name().is_some_and(|file| file.to_string_lossy().to_lowercase().starts_with(name));
+    let entries = folders.filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten().map(|entry| entry.path());
+    let similar: Vec<PathBuf> = entries.filter(|path| begins(path)).collect();
+    let named = similar.iter().filter(|path| path.file_name().is_some_and(|file| file.to_string_lossy().to_lowercase() == name));
+    let files: BTreeSet<PathBuf> = named.filter_map(|path| path.canonicalize().ok()).filter(|file| begins(file)).collect();
+    let identities: Vec<(u64, u64)> = files.iter().filter_map(|file| identity(file)).collect();
+    let linked = similar.iter().filter(|path| identity(path).is_some_and(|found| identities.contains(&found)));
+    files.iter().chain(linked).cloned().collect()
+}
+
+/// Device and inode of a file that is no link.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    path.symlink_metadata().ok().filter(std::fs::Metadata::is_file).map(|file| (file.dev(), file.ino()))
 }
 
 #[cfg(test)]
@@ -100,5 +113,21 @@ mod tests {
         assert_eq!(program_files("/opt/x/tool"), BTreeSet::from([PathBuf::from("/opt/x/tool")]));
         assert!(!program_files("cat").is_empty());
         assert!(program_files("no-such-program").is_empty());
+    }
+
+    #[test]
+    fn hard_links_of_a_program_are_found_by_the_start_of_their_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for name in ["tool", "tool-else", "many"] {
+            std::fs::write(root.join(name), name).unwrap();
+        }
+        for (from, to) in [("tool", "tool5.36"), ("tool", "other"), ("many", "single")] {
+            std::fs::hard_link(root.join(from), root.join(to)).unwrap();
+        }
+        std::os::unix::fs::symlink("many", root.join("link")).unwrap();
+        let found = |name: &str| files_in(name, std::iter::once(root.clone()));
+        assert_eq!(found("tool"), BTreeSet::from([root.join("tool"), root.join("tool5.36")]));
+        assert_eq!((found("single"), found("link")), (BTreeSet::from([root.join("single")]), BTreeSet::new()));
     }
 }

@@ -18,14 +18,15 @@ pub(crate) enum TurnProgress {
     Answered(String),
 }
 
-/// How far the turn came that begins with a message of the user which fits, given its text and its time.
+/// How far the turn came that begins with a message of the user from this number on which fits, given its text and its time.
 pub(crate) async fn turn_progress(
     store: &dyn SessionStore,
     session: &str,
+    since: u64,
     begins: impl Fn(&str, SystemTime) -> bool,
 ) -> Result<TurnProgress, StoreError> {
     let count = store.open(session).await?.messages;
-    let from = count.saturating_sub(LOOKED_AT);
+    let from = count.saturating_sub(LOOKED_AT).max(since);
     let records = store.messages(session, from, usize::try_from(LOOKED_AT).unwrap_or(400)).await?;
     let entries: Vec<_> = records.iter().map(|record| (record.created, LedgerEntry::read(&record.kind, &record.body))).collect();
     let is_begin = |(created, entry): &(SystemTime, Option<LedgerEntry>)| match entry {

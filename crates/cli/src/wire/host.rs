@@ -14,7 +14,7 @@ use haft_jobs::{LocalProcesses, ShellOptions};
 use super::command_rules::CommandRules;
 use super::retention::RECORDINGS;
 use super::shell::{self, Calls};
-use super::{JobSettings, Wire, rule_file, settings, web};
+use super::{JobSettings, Wire, settings, web};
 use crate::failure::Failure;
 
 /// The agent that a machine is for.
@@ -158,7 +158,7 @@ impl Wire {
 
     /// Haft's own files. An undo may restore the user's configuration: only the tool `config` changes it, and stores what was there.
     fn protected_paths(&self, calls: Calls) -> Vec<PathBuf> {
-        let own_file = rule_file::own_file(&self.settings).ok().filter(|_| calls == Calls::Undone);
+        let own_file = if calls == Calls::Undone { self.settings.own_file().ok() } else { None };
         let Some(own_file) = own_file else { return self.settings.own_paths() };
         let folder = own_file.parent().map(Path::to_owned);
         let others = self.settings.own_paths().into_iter().filter(|path| *path != own_file && Some(path) != folder.as_ref());

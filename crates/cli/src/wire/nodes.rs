@@ -145,7 +145,12 @@ impl LocalRunner {
 #[expect(clippy::needless_pass_by_value, reason = "it is for map_err")]
 fn with_advice(error: ToolError) -> ToolError {
     let advice = error.details().and_then(|details| details["to_change"].as_str()).unwrap_or_default().trim();
-    let end = if advice.is_empty() { String::new() } else { format!(" The user of that machine can change it there: {advice}") };
+    // A tool that refuses by itself says what to change, and no setting of the policy would help.
+    let end = if advice.is_empty() || advice.starts_with("no setting") {
+        String::new()
+    } else {
+        format!(" The user of that machine can change it there: {advice}")
+    };
     ToolError::new(error.kind(), format!("{}{end}", error.message()))
 }
 

@@ -19,17 +19,12 @@ pub(crate) fn vocabulary(registry: &Registry, servers: &[String]) -> Vocabulary 
     Vocabulary::default().with(entries.iter().map(|entry| (entry.definition(), entry.source()))).with_servers(servers)
 }
 
-/// The policy of these settings, and an `only` list besides, if it has entries.
-pub(super) fn policy(
-    config: &Config,
-    settings: &Provenance,
-    registry: &Registry,
-    only: Vec<String>,
-) -> Result<Arc<StandardPolicy>, Failure> {
+/// The policy of these settings, with rules more that only tighten it.
+pub(super) fn policy(config: &Config, settings: &Provenance, registry: &Registry, more: RuleLists) -> Result<Arc<StandardPolicy>, Failure> {
     let mut spec = spec(config, settings);
-    if !only.is_empty() {
-        spec.rules.only.push(AllowList { entries: only.into_iter().map(ListEntry::new).collect(), ..AllowList::default() });
-    }
+    spec.rules.deny.extend(more.deny);
+    spec.rules.ask.extend(more.ask);
+    spec.rules.only.extend(more.only);
     let servers = settings.names_beneath(&["mcp", "servers"]);
     let compiled = StandardPolicy::compile(&spec, vocabulary(registry, &servers));
     // Rules were checked when they were loaded; still, nothing runs if they do not compile.
@@ -59,6 +54,8 @@ fn spec(config: &Config, settings: &Provenance) -> PolicySpec {
     spec.exec = exec(config, settings);
     spec.home = home();
     spec.places = places(config, settings);
+    // Which folders there are is not for tenants.
+    spec.confined = crate::tenants::current().is_some();
     spec
 }
 

@@ -15,18 +15,21 @@ pub(super) struct RuleFile {
 
 impl RuleFile {
     pub(super) fn new(settings: &Settings) -> Self {
-        Self { file: own_file(settings) }
+        Self { file: settings.own_file() }
     }
     pub(super) fn file(&self) -> Option<&Path> {
         self.file.as_deref().ok()
     }
 }
 
-/// The user's configuration file, or the one named in its place.
-pub(super) fn own_file(settings: &Settings) -> Result<PathBuf, String> {
-    let file = settings.named_file().map(Path::to_owned).or_else(|| user_file().ok());
+/// The user's configuration file, or the one named in its place; not one in the workspace's project folder.
+pub(super) fn own_file(named: Option<PathBuf>, workspace: &Path) -> Result<PathBuf, String> {
+    if crate::tenants::current().is_some() {
+        return Err("the operator of this server sets what its tenants may do, so nothing can be saved here".to_owned());
+    }
+    let file = named.or_else(|| user_file().ok());
     let file = file.ok_or_else(|| "HOME is not set, so there is no file to save it in".to_owned());
-    file.and_then(|file| not_in_project(file, &settings.workspace))
+    file.and_then(|file| not_in_project(file, workspace))
 }
 
 /// Refuses a file in the project's own folder: others get it with the project.

@@ -28,14 +28,16 @@ impl Wire {
         services.nodes = Some(self.node_directory());
         services.channels = self.has_channels().then(|| Arc::clone(self.channels()) as _);
         services.automation = Some(self.automation());
-        services.gateway = self.served.as_ref().map(|served| {
+        // A worker has neither a page nor a server to control.
+        let served = self.served.as_ref().filter(|_| self.limits.is_none());
+        services.gateway = served.map(|served| {
             let settings = ModelSettings::new(self);
             let (control, automation) = (Arc::clone(&served.control), self.automation());
             Arc::new(ServedGateway { settings, control, automation, started: STARTED.to_owned() }) as Arc<dyn GatewayControl>
         });
         services.vision = self.vision(Arc::new(NullMeter));
         services.speech = self.speech();
-        services.canvas = self.served.as_ref().map(|served| Arc::new(served.canvas.clone()) as _);
+        services.canvas = served.map(|served| Arc::new(served.canvas.clone()) as _);
         services.skills = Some(Arc::new(SkillService::new(Arc::clone(&self.prompts))));
         services
     }

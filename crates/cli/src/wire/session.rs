@@ -60,14 +60,18 @@ impl Wire {
     /// What decides for an agent.
     fn deciding_session(&self, host: Arc<dyn Host>, agent: &str) -> SessionBuilder {
         let (access, access_span) = self.access_of(agent);
-        Session::builder(host)
+        let session = Session::builder(host)
             .owner()
             .agent(agent)
             .access(access)
             .access_from(access_span)
             .access_limits(self.access_limits(agent))
             .workspace(&self.settings.workspace)
-            .dialect(self.settings.dialect(agent, None))
+            .dialect(self.settings.dialect(agent, None));
+        match &self.limits {
+            Some(limits) => limits.restrict(session),
+            None => session,
+        }
     }
 
     /// The tools that a sub-agent is offered.

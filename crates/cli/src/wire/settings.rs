@@ -2,7 +2,7 @@
 
 use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use haft_config::{
     Config, ConfigLayer, EntryFault, FlagValue, HookSettings, ListKind, LoadRequest, Loaded, Problem, Provenance, ReportStyle,
@@ -15,6 +15,7 @@ use haft_policy::catalog::{PROFILES, Vocabulary};
 use haft_policy::{RuleKind, RuleSet};
 
 use super::policy::{home, vocabulary};
+use super::rule_file;
 use super::trust::TrustedFolders;
 use crate::arguments::Common;
 use crate::failure::Failure;
@@ -36,8 +37,10 @@ pub(crate) struct Settings {
     pub(super) withheld_hooks: Vec<HookSettings>,
     /// A file in place of the user's own.
     named_file: Option<PathBuf>,
+    /// The file for the user's own settings, or why there is none, once somebody asked.
+    own_file: Arc<OnceLock<Result<PathBuf, String>>>,
     /// The flags that they were loaded with.
-    pub(super) common: Common,
+    pub(crate) common: Common,
 }
 
 impl Settings {
@@ -47,8 +50,9 @@ impl Settings {
         self.provenance.groups().map(|(name, list)| (name.to_owned(), members(list))).collect()
     }
 
-    pub(super) fn named_file(&self) -> Option<&Path> {
-        self.named_file.as_deref()
+    /// The user's configuration file, or the one named in its place, or why there is none.
+    pub(super) fn own_file(&self) -> Result<PathBuf, String> {
+        self.own_file.get_or_init(|| rule_file::own_file(self.named_file.clone(), &self.workspace)).clone()
     }
     /// The dialect of an agent with a model, as `provider/model`: of the command line, the agent, or the model.
     pub(crate) fn dialect(&self, agent: &str, model: Option<&str>) -> Dialect {
@@ -92,6 +96,7 @@ pub(super) fn of(common: &Common, workspace: PathBuf, loaded: Loaded) -> Result<
         hook_files: loaded.hook_files,
         withheld_hooks: loaded.withheld_hooks,
         named_file: config_file(common),
+        own_file: Arc::default(),
         common: common.clone(),
     })
 }
@@ -121,15 +126,31 @@ fn is_trusted(workspace: &Path, fingerprint: &str) -> bool {
 
 /// Reads and checks every layer in this mode.
 pub(crate) fn read(common: &Common, workspace: &Path, registry: &Registry, trust: TrustMode) -> Loaded {
-    read_with(common, workspace, registry, trust, None)
+    read_with(common, workspace, registry, trust, None, crate::tenants::limits())
+}
+
+/// What problems of limits that are only tried name as their file.
+pub(crate) const TRIED_LIMITS: &str = "settings of the tenant";
+
+/// As [`check`], with this text as limits of a tenant that works in this folder.
+pub(crate) fn check_limits(common: &Common, workspace: &Path, limits: &str) -> Result<Loaded, Failure> {
+    let limits = vec![(PathBuf::from(TRIED_LIMITS), limits.to_owned())];
+    Ok(read_with(common, workspace, &*super::registry()?, TrustMode::Never, None, limits))
 }
 
 /// As [`check`], with this text in place of the user's file.
 pub(crate) fn check_text(common: &Common, workspace: &Path, registry: &Registry, own_text: &str) -> Loaded {
-    read_with(common, workspace, registry, TrustMode::Stored, Some(own_text))
+    read_with(common, workspace, registry, TrustMode::Stored, Some(own_text), crate::tenants::limits())
 }
 
-fn read_with(common: &Common, workspace: &Path, registry: &Registry, trust: TrustMode, own_text: Option<&str>) -> Loaded {
+fn read_with(
+    common: &Common,
+    workspace: &Path,
+    registry: &Registry,
+    trust: TrustMode,
+    own_text: Option<&str>,
+    limits: Vec<(PathBuf, String)>,
+) -> Loaded {
     let environment = |name: &str| std::env::var_os(name);
     let flags = flags(common);
     let servers = || haft_config::configured_servers(workspace, config_file(common).as_deref(), own_text, &environment);
@@ -141,13 +162,17 @@ fn read_with(common: &Common, workspace: &Path, registry: &Registry, trust: Trus
     request.own_text = own_text;
     request.environment_names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
     request.flags = &flags;
+    request.limits = limits;
     request.check = Some(&check);
     request.other_variables = &[super::models::LOCAL_VARIABLE];
     let trusts = |fingerprint: &str| trust == TrustMode::Stored && is_trusted(workspace, fingerprint);
     request.trusted = Some(&trusts);
     let spelling = |entry: &str| vocabulary.canonical(entry).map_or_else(|| entry.to_owned(), str::to_owned);
     request.spelling = Some(&spelling);
-    haft_config::load(&request)
+    let mut loaded = haft_config::load(&request);
+    // Where the operator is stricter than what holds for every tenant, nothing is wrong.
+    loaded.problems.retain(|problem| problem.source.file.as_ref().is_none_or(|file| file.as_os_str() != crate::tenants::EVERY_TENANT));
+    loaded
 }
 
 fn flags(common: &Common) -> Vec<FlagValue<'_>> {

@@ -12,8 +12,8 @@ use haft_patch::diff::unified;
 use haft_text::suggest::nearest;
 use serde_json::{Value, json};
 
+use super::Wire;
 use super::settings::{Settings, check_text};
-use super::{Wire, rule_file};
 use crate::arguments::Common;
 
 /// Lines of the file around a change.
@@ -38,7 +38,7 @@ impl ModelSettings {
             common: common.clone(),
             workspace: workspace.clone(),
             registry: Arc::clone(&wire.registry),
-            file: rule_file::own_file(&wire.settings),
+            file: wire.settings.own_file(),
         }
     }
 
@@ -328,6 +328,7 @@ mod tests {
             "providers",
             "prices",
             "budget",
+            "quota",
             "hooks",
             "exec",
             "mcp",

@@ -128,7 +128,7 @@ impl Factory {
         let meter = StoredMeter::new(sessions, child.record.id.as_str(), 0, models::prices(&self.wire.settings), Arc::new(super::today));
         let mut runner = Runner::new(engine, session, provider, Arc::new(stored));
         runner.watcher = Arc::clone(&child.watcher);
-        runner.meter = Arc::new(meter);
+        runner.meter = self.wire.within_quotas(Arc::new(meter))?;
         system_prompt::give(&self.wire, &mut runner, Some(&child.agent_type.prompt)).await?;
         runner.compact_percent = u64::from(self.wire.settings.config.context.compact_percent);
         runner.messages = resumed.messages;

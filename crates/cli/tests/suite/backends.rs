@@ -26,19 +26,20 @@ fn script(world: &World, name: &str, text: &str) -> String {
     path.display().to_string()
 }
 
-pub(crate) const MOUNTS: &[&str] = &["--mount"];
-const USER_NAMESPACE: &[&str] = &["--user", "--map-root-user", "--mount"];
-const FORBIDDEN: &str = "echo 0 >/proc/sys/user/max_user_namespaces";
+const MOUNTS: &[&str] = &["--mount"];
+pub(crate) const USER_NAMESPACE: &[&str] = &["--user", "--map-root-user", "--mount"];
+pub(crate) const FORBIDDEN: &str = "echo 0 >/proc/sys/user/max_user_namespaces";
 
 #[test]
 fn what_is_required_and_cannot_be_had_is_refused_with_what_to_do() {
     let world = World::new();
     let old = script(&world, "old", "echo bubblewrap 0.4.1");
     let too_old = "its version is 'bubblewrap 0.4.1', and 0.8 or newer is needed";
-    for (name, unshare, spoil, words, remedy) in [
-        ("missing", MOUNTS, "mount --bind /dev/null /usr/bin/bwrap".to_owned(), "the program 'bwrap' is not installed", "install it"),
-        ("too old", MOUNTS, format!("mount --bind {old} /usr/bin/bwrap"), too_old, "install a newer bubblewrap"),
-        ("forbidden", USER_NAMESPACE, FORBIDDEN.to_owned(), "the kernel refused it", "allow user namespaces"),
+    let unshare = USER_NAMESPACE;
+    for (name, spoil, words, remedy) in [
+        ("missing", format!("mount --bind /dev/null /usr/bin/bwrap; {FORBIDDEN}"), "the kernel refused it", "install bubblewrap"),
+        ("too old", format!("mount --bind {old} /usr/bin/bwrap; {FORBIDDEN}"), too_old, "install a newer bubblewrap"),
+        ("forbidden", FORBIDDEN.to_owned(), "the kernel refused it", "allow user namespaces"),
     ] {
         world.configure("sandbox.mode = 'required'\n");
         let call = ["call", "exec", r#"{"command":"touch ran"}"#, "--json"];
@@ -69,7 +70,8 @@ fn what_is_weaker_says_so() {
     let root = world.path("root");
     root_folder(&root);
     world.configure(&format!("sandbox.mode = 'preferred'\nsandbox.container.image = '{}'\n", root.display()));
-    let spoil = "mount --bind /dev/null /usr/bin/bwrap";
+    // The kernel mounts no new /proc for those who see only parts of the old one, and lets root make a container.
+    let spoil = "mount --bind /dev/null /usr/bin/bwrap; mount -t tmpfs none /proc/fs";
     let ran = run_spoiled(&world, MOUNTS, spoil, &["call", "exec", r#"{"command":"echo ran"}"#, "--json"]);
     let result = ran.json();
     assert_eq!(result["details"]["sandbox"], "container", "{ran:?}");

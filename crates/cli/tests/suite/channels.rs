@@ -57,6 +57,14 @@ fn slack(service: &Service) -> String {
 }
 
 #[test]
+fn webhook_that_was_not_tried_is_not_said_to_work() {
+    let world = World::with_config("[channels.hook]\nkind = \"webhook\"\nsecret_env = \"HOME\"\nbase_url = \"http://127.0.0.1:9/in\"\n");
+    let tested = world.run(&["channels", "test", "hook"]);
+    assert_eq!((tested.code, tested.stdout.as_str()), (0, "hook is complete, and was not tried: http://127.0.0.1:9/in\n"), "{tested:?}");
+    assert_eq!(world.run(&["channels", "test", "hook", "--json"]).json()["works"], Value::Null);
+}
+
+#[test]
 fn message_needs_full_access_obeys_rules_on_its_recipient_and_is_recorded() {
     let service = Service::start(r#"{"ok":true,"ts":"1.2"}"#);
     let world = World::with_config(&format!("{}\n[rules]\ndeny = [\"send(slack:#dev)\"]\n", slack(&service)));

@@ -81,7 +81,7 @@ fn every_escape_attempt_is_listed_with_its_outcome() {
     let sandbox = check(&checks, "sandbox");
     assert_eq!((&sandbox["status"], &sandbox["details"]["backend"]), (&json!("ok"), &json!("bubblewrap")), "{sandbox}");
     let probes = sandbox["details"]["probes"].as_array().unwrap();
-    for name in ["write_outside", "read_secret", "connect_out", "see_processes", "ptrace", "mount", "unix_socket", "memory", "processes"] {
+    for name in ["write_outside", "read_secret", "connect_out", "see_processes", "setns", "mount", "unix_socket", "memory", "processes"] {
         let probe = probes.iter().find(|probe| probe["probe"] == name).unwrap_or_else(|| panic!("no '{name}' in {sandbox}"));
         assert!(probe["outcome"] == "blocked" && probe["evidence"].is_string(), "{probe}");
     }

@@ -1,7 +1,7 @@
 //! Everything that goes wrong between here and a model, in every protocol: recovered from, or said in a sentence.
 
 use haft_testkit::{Fault, Round};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::model::{KEY, Talk, done, in_every_protocol, mark};
 
@@ -168,6 +168,10 @@ fn what_breaks_inside_of_an_answer_never_runs_a_call_twice() {
             assert_eq!((turn.outcomes(), talk.marks()), (expected.outcomes.to_vec(), expected.marks), "{protocol} {fault:?}: {turn:?}");
             assert_eq!(talk.server.asked().len(), 2, "{protocol} {fault:?}");
             assert_eq!(talk.results().len(), expected.outcomes.len(), "{protocol} {fault:?}");
+            let is_said =
+                |event: &Value| event["text"].as_str().is_some_and(|text| text.contains("Retry 1 of") && text.contains("Ctrl-C stops it."));
+            let is_retried = turn.of("notice").any(is_said);
+            assert!(is_retried || expected.outcomes != DROPPED.outcomes, "{protocol} {fault:?}: {turn:?}");
         }
     });
 }

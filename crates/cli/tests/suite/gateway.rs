@@ -8,4 +8,4 @@ mod secure;
 mod staged;
 mod turns;
 
-pub(super) use client::{PageClient, Served};
+pub(super) use client::{HttpAnswer, PageClient, Served};

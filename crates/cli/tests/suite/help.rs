@@ -35,6 +35,13 @@ const COMMANDS: &[&[&str]] = &[
     &["prune"],
     &["store"],
     &["store", "copy"],
+    &["tenants"],
+    &["tenants", "add"],
+    &["tenants", "invite"],
+    &["tenants", "set"],
+    &["worker"],
+    &["fleet"],
+    &["fleet", "status"],
     &["skills"],
     &["skills", "list"],
     &["skills", "show"],
@@ -99,9 +106,11 @@ fn wrong_usage_is_2_and_says_what_is_right() {
         (&["call"], "Usage: haft call [OPTIONS] <TOOL>"),
         (&["explain"], "Usage: haft explain [OPTIONS] <TOOL>"),
         (&["hello"], "tip: to ask a model: haft run \"hello\""),
+        (&["what", "time", "is", "it"], "tip: to ask a model: haft run \"what time is it\""),
         (&["config"], "Usage: haft config"),
         (&["config", "chek"], "'check'"),
         (&["call", "read_file", "--pth", "a"], "a similar argument exists: '--path'"),
+        (&["call", "write_file", "a.txt"], "'a.txt' is not a JSON object"),
         (&["call", "read_file", "{}", "{}"], "unexpected argument '{}' found"),
         (&["tools", "--access", "root"], "unknown access level 'root': use read-only, workspace-write or full-access"),
         (&["tools", "--agent", ""], "an agent's name has 1 to 64"),
@@ -160,6 +169,7 @@ fn manual_pages_are_written() {
     for (words, part) in [
         (&["man"][..], ".TH haft 1"),
         (&["man", "call"], "haft call read_file README.md"),
+        (&["man", "mcp", "add"], concat!("\"haft ", env!("CARGO_PKG_VERSION"), "\"")),
         (&["man", "config", "show"], "Show every value"),
     ] {
         let ran = world.run(words);

@@ -69,6 +69,9 @@ fn server_that_cannot_start_is_not_added() {
     let world = World::new();
     let refused = world.run(&["mcp", "add", "gone", "--", "/no/such/program"]);
     assert!(refused.code == 1 && refused.stderr.contains("nothing was written"), "{refused:?}");
+    let closed = world.run(&["mcp", "add", "gone", "--url", "http://127.0.0.1:1/mcp"]);
+    assert!(closed.code == 1 && closed.stderr.contains("'gone' cannot be used: it cannot be reached"), "{closed:?}");
+    assert!(!closed.stderr.contains("rmcp::"), "{closed:?}");
     assert!(!world.path("config/haft/config.toml").exists());
     assert_eq!(world.run(&["mcp", "add", "gone", "--no-test", "--", "/no/such/program"]).code, 0);
     let tested = world.run(&["mcp", "test", "gone"]);
@@ -81,6 +84,9 @@ fn annotations_decide_and_what_is_not_said_needs_approval() {
     assert_eq!(world.run(&["mcp", "test", "hub"]).code, 0);
     let (_, refused) = world.call("mcp__hub__change", &json!({}));
     assert_eq!(refused["error_type"], "permission_denied", "{refused}");
+    let needs =
+        "needs the access level full-access (what the MCP server 'hub' does is not known before), and this session has workspace-write.";
+    assert!(refused["message"].as_str().unwrap().contains(needs), "{refused}");
     let (code, looked) = world.call("mcp__hub__look", &json!({}));
     assert!(code == 0 && text(&looked).contains("look was called"), "{looked}");
     let asked = world.run(&["call", "mcp__hub__change", "{}", "--access", "full-access", "--json"]);

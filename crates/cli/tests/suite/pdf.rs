@@ -5,7 +5,7 @@ use std::fs;
 use haft_testkit::pdf_document;
 use serde_json::{Value, json};
 
-use super::backends::{MOUNTS, run_spoiled};
+use super::backends::{FORBIDDEN, USER_NAMESPACE, run_spoiled};
 use super::harness::World;
 use super::network::server;
 
@@ -78,11 +78,10 @@ fn c12_helper_has_the_sandbox_of_commands() {
         let result = world.run(&call).json();
         assert_eq!((&result["details"]["sandbox"], &result["details"]["warnings"]), (&json!(sandbox), &Value::Null), "{mode}: {result}");
     }
-    let spoil = "mount --bind /dev/null /usr/bin/bwrap";
-    let missing = "the program 'bwrap' is not installed";
+    let missing = "the kernel refused it";
     for mode in ["required", "preferred"] {
         world.configure(&format!("sandbox.mode = '{mode}'\n"));
-        let result = run_spoiled(&world, MOUNTS, spoil, &call).json();
+        let result = run_spoiled(&world, USER_NAMESPACE, FORBIDDEN, &call).json();
         let reported = |field: &Value| field.to_string().contains(missing);
         let refused = result["error_type"] == "sandbox_unavailable" && reported(&result["message"]);
         let weaker = mode == "preferred" && result["details"]["sandbox"] == "landlock" && reported(&result["details"]["warnings"]);

@@ -56,6 +56,26 @@ fn events_are_lines_and_every_start_has_one_end() {
 }
 
 #[test]
+fn last_session_is_that_of_the_folder_and_one_of_another_is_named() {
+    let world = World::new();
+    let home = world.path("home").display().to_string();
+    assert_eq!(world.run_with(ALONE, &["run", "what time is it?"]).code, 0);
+    assert_eq!(
+        world
+            .run_with(ALONE, &["run", "--workspace", &home, "--session", "last", "what time is it?"])
+            .all()
+            .matches("yet: this is the last one of")
+            .count(),
+        1
+    );
+    assert_eq!(world.run_with(ALONE, &["run", "--workspace", &home, "what day is it?"]).code, 0);
+    let ran = world.run_with(ALONE, &["run", "--session", "last", "how much memory is there?"]);
+    assert!(ran.code == 0 && !ran.all().contains("the last one of"), "{ran:?}");
+    let sessions = world.run(&["sessions", "list", "--json"]).json();
+    assert_eq!(sessions[0]["title"], "what time is it?", "{sessions}");
+}
+
+#[test]
 fn session_resumes_where_it_was_left() {
     let world = World::new();
     assert_eq!(world.run_with(ALONE, &["run", "what time is it?"]).code, 0);

@@ -81,7 +81,7 @@ async fn what_is_typed_blind_is_not_shown() {
 const ATTEMPTS: &[(&str, &str)] = &[
     ("write outside", "open(OUTSIDE, 'w'); print('in a place of its own')"),
     ("connect", "import socket; socket.create_connection(('127.0.0.1', PORT), 2)"),
-    ("a unix socket", "import socket; socket.socket(socket.AF_UNIX)"),
+    ("a packet socket", "import socket; socket.socket(socket.AF_PACKET, socket.SOCK_RAW)"),
     ("type into the terminal", "import fcntl; fcntl.ioctl(0, 0x5412, b'x')"),
     ("select in a console", "import fcntl; fcntl.ioctl(0, 0x541c, b'x')"),
     ("see others", "import os; print(len([name for name in os.listdir('/proc') if name.isdigit()]))"),

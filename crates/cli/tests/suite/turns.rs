@@ -157,7 +157,7 @@ fn program_reads_the_question_and_the_answer() {
 fn spending_question_is_decided_by_the_user() {
     for (typed, ended) in [
         ("y", "\nIt is done.\n↑14 ↓6 · 1 tool · N ms\n"),
-        ("n", "\nwarning: The budget is used up: 10 of the 10 tokens for this session are used (budget.tokens).\n↑7 ↓3 · 1 tool · "),
+        ("n", "\nwarning: The budget is used up: 10 of the 10 tokens for this session are used\n(budget.tokens).\n↑7 ↓3 · 1 tool · "),
     ] {
         let rounds = vec![Round::call("c1", "noop", json!({})), Round::Text("It is done.".into())];
         let talk = Talk::with("openai", "[budget]\ntokens = 10\n", rounds);

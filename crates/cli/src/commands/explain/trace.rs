@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use anstyle::Style;
 use haft_engine::{NOT_YET, NOTHING_CONFIGURED};
 use haft_policy::{STEPS, StepOutcome, TraceEntry};
+use haft_text::advice::for_user;
 use serde_json::Value;
 
 use super::source;
-use crate::failure::for_user;
 use crate::output::{CAUTION, DIM, ERROR, GOOD, prose_width};
 use crate::table::{ColumnFit, Table, TableCell, wrap};
 use crate::text_builder::TextBuilder;

@@ -8,7 +8,7 @@ use haft_mcp::server::{AccessToken, HttpListener, HttpReach, HttpTokenFile, List
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::arguments::{Common, McpArgs};
+use crate::arguments::{Common, McpServeArgs};
 use crate::commands::block_on;
 use crate::commands::interrupt::interruptible;
 use crate::failure::{Exit, Failure};
@@ -18,7 +18,7 @@ use crate::wire::{McpBackend, Wire};
 /// The variable with a token that stays the same.
 const TOKEN: &str = "HAFT_MCP_TOKEN";
 
-pub(super) fn run(common: &Common, request: &McpArgs, output: &Output) -> Result<Exit, Failure> {
+pub(super) fn run(common: &Common, request: &McpServeArgs, output: &Output) -> Result<Exit, Failure> {
     let wire = Arc::new(Wire::new(common, output)?);
     let backend = Arc::new(McpBackend::new(Arc::clone(&wire))?);
     let options = request.http.map(|address| options(address, request, &wire)).transpose()?;
@@ -44,7 +44,7 @@ pub(super) fn run(common: &Common, request: &McpArgs, output: &Output) -> Result
     })
 }
 
-fn options(address: SocketAddr, request: &McpArgs, wire: &Wire) -> Result<McpHttpOptions, Failure> {
+fn options(address: SocketAddr, request: &McpServeArgs, wire: &Wire) -> Result<McpHttpOptions, Failure> {
     let token = match std::env::var(TOKEN) {
         Ok(text) => Some(AccessToken::parse(&text).map_err(|why| Failure::usage(format!("{TOKEN} cannot be used: {why}")))?),
         Err(_) => AccessToken::random(),

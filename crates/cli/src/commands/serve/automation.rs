@@ -148,7 +148,7 @@ impl SessionRunner {
         if let Some(failed) = self.prepare(job, run, &session).await? {
             return Ok(failed);
         }
-        let progress = turn_progress(&*self.store, &session, |text, _| text.contains(&run.id)).await;
+        let progress = turn_progress(&*self.store, &session, 0, |text, _| text.contains(&run.id)).await;
         let text = match progress.map_err(|error| error.to_string())? {
             TurnProgress::Answered(answer) => return Ok(self.ok(&session, answer).await),
             TurnProgress::Begun => format!(

@@ -39,6 +39,8 @@ pub(super) struct ServeBackend {
     config: Mutex<ConfigState>,
     facts: Mutex<Option<(u64, Instant, Value)>>,
     started: SystemTime,
+    #[cfg(feature = "postgres")]
+    workers: std::sync::OnceLock<Arc<super::workers::FleetTurns>>,
 }
 
 /// The configurations, and the files that they were read from.
@@ -56,7 +58,27 @@ impl ServeBackend {
         let wire = Arc::new(wire.serving(&served));
         let (files, wires) = (ConfigFiles::of(&wire), HashMap::from([((None, None, None), Arc::clone(&wire))]));
         let config = Mutex::new(ConfigState { wires, own: wire, files, version: 0 });
-        Self { common: common.clone(), output: output.clone(), served, config, facts: Mutex::default(), started: SystemTime::now() }
+        Self {
+            common: common.clone(),
+            output: output.clone(),
+            served,
+            config,
+            facts: Mutex::default(),
+            started: SystemTime::now(),
+            #[cfg(feature = "postgres")]
+            workers: std::sync::OnceLock::new(),
+        }
+    }
+
+    /// Gives turns to the workers of a queue from now on, if there is one.
+    #[cfg(feature = "postgres")]
+    pub(super) async fn use_workers(self: &Arc<Self>) -> Result<Option<crate::wire::FleetLink>, Failure> {
+        let link = crate::wire::FleetLink::open(&self.served.store).await?;
+        if let Some(link) = link.clone() {
+            let turns = super::workers::FleetTurns { link, backend: Arc::downgrade(self) };
+            self.workers.set(Arc::new(turns)).ok();
+        }
+        Ok(link)
     }
 
     /// The configuration for a folder, an agent and an access level, as the files are now.
@@ -203,7 +225,15 @@ impl GatewayBackend for ServeBackend {
     }
 
     fn invoke<'a>(&'a self, request: &'a ToolRequest, call_id: &'a str) -> BoxFuture<'a, Result<ToolResult, Failure>> {
-        Box::pin(tools::invoke(self, request, call_id))
+        Box::pin(async move {
+            #[cfg(feature = "postgres")]
+            if let Some(workers) = self.workers.get()
+                && let Some(result) = workers.call(request, call_id).await?
+            {
+                return Ok(result);
+            }
+            tools::invoke(self, request, call_id).await
+        })
     }
 
     fn undo<'a>(&'a self, request: UndoRequest<'a>) -> BoxFuture<'a, Result<Value, Failure>> {
@@ -282,8 +312,22 @@ impl GatewayBackend for ServeBackend {
         Box::pin(machine::connections(self))
     }
 
+    #[cfg(feature = "postgres")]
+    fn remote(&self) -> Option<Arc<dyn haft_gateway::RemoteTurns>> {
+        self.workers.get().map(|workers| Arc::clone(workers) as _)
+    }
+
     fn budget(&self) -> Value {
         machine::budget(self)
+    }
+
+    fn quotas(&self) -> BoxFuture<'_, Value> {
+        Box::pin(async {
+            match self.wire_of(None).and_then(|wire| wire.quotas()) {
+                Ok(Some(quotas)) => json!(quotas.report().await),
+                _ => json!([]),
+            }
+        })
     }
 
     fn recording(&self, session: &str) -> Result<Value, Failure> {

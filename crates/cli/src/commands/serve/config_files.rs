@@ -17,8 +17,10 @@ impl ConfigFiles {
     pub(super) fn of(wire: &Wire) -> Self {
         let settings = &wire.settings;
         let project = settings.workspace.join(".haft/config.toml");
-        let own = wire.own_file().or_else(|_| wire::user_file()).ok();
-        let paths = own.into_iter().chain([project, settings.data_folder.join("trusted.json")]);
+        let named = || wire::config_file(&settings.common);
+        let own = wire.own_file().ok().or_else(named).or_else(|| wire::user_file().ok());
+        let tenant = crate::tenants::current().map(crate::tenants::TenantFolder::record_file);
+        let paths = own.into_iter().chain([project, settings.data_folder.join("trusted.json")]).chain(tenant);
         Self(paths.map(|path| (path.clone(), facts(&path))).collect())
     }
 

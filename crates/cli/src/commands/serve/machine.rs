@@ -28,6 +28,10 @@ pub(super) fn settings(backend: &ServeBackend) -> Result<Value, Failure> {
 
 /// What past calls would become with this text as the user's file.
 pub(super) async fn simulate(backend: &ServeBackend, config: &str, calls: usize) -> Result<Value, Failure> {
+    // Checking a configuration looks at the folders that it names.
+    if crate::tenants::current().is_some() {
+        return Err(Failure::usage("a tenant cannot try settings").help("the operator can, with `haft policy simulate`"));
+    }
     let wire = backend.wire_of(None)?;
     let loaded = wire::check_text(&backend.common, &wire.settings.workspace, &wire.registry, config);
     let problems = report_json(&loaded.problems);

@@ -85,7 +85,7 @@ impl ConversationHost for ServedHost {
         Box::pin(async move {
             // The same words may have been said before.
             let begins = |said: &str, at: SystemTime| at >= since && said.trim() == text.trim();
-            let progress = turn_progress(&*self.store.sessions(), session, begins).await.map_err(|error| error.to_string())?;
+            let progress = turn_progress(&*self.store.sessions(), session, 0, begins).await.map_err(|error| error.to_string())?;
             match progress {
                 TurnProgress::Answered(answer) => Ok(answer),
                 TurnProgress::Nothing => self.turn(session, text).await,

@@ -1,6 +1,7 @@
 //! What speaks by `tts.engines`, and what writes down voice messages by `transcription`.
 
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use haft_channels::{Transcriber, VoiceRecording};
 use haft_contract::ports::{SpeechEngine, SpeechHost, SpeechRequest, SpeechServices};
@@ -21,34 +22,56 @@ const OPENAI_VOICE: &str = "alloy";
 /// A voice message of some minutes on a slow machine.
 const TRANSCRIPTION_TIME: Duration = Duration::from_mins(2);
 
+/// How long what was found is not looked for again: one start asks several times.
+const FOUND_FOR: Duration = Duration::from_secs(1);
+
 /// Whether espeak-ng is installed.
 pub(crate) fn has_espeak() -> bool {
-    std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(ESPEAK).is_file()))
+    static FOUND: Mutex<Option<(Instant, bool)>> = Mutex::new(None);
+    let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((at, found)) = *found
+        && at.elapsed() < FOUND_FOR
+    {
+        return found;
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_there = std::env::split_paths(&path).any(|folder| folder.join(ESPEAK).is_file());
+    *found = Some((Instant::now(), is_there));
+    is_there
 }
 
 /// The configured engines, and why others cannot be used.
 pub(crate) fn engines(settings: &Settings) -> (Vec<SpeechEngine>, Vec<String>) {
     let names: Vec<String> = settings.provenance.value("tts.engines").entries().iter().map(|entry| entry.value.clone()).collect();
-    let names = if names.is_empty() && has_espeak() { vec![ESPEAK.to_owned()] } else { names };
+    if names.is_empty() {
+        return (has_espeak().then(|| espeak(settings)).into_iter().collect(), Vec::new());
+    }
     let (found, faults): (Vec<_>, Vec<_>) = names.iter().map(|name| engine(settings, name)).partition(Result::is_ok);
     let faults = faults.into_iter().filter_map(Result::err).map(|failure| failure.message.clone()).collect();
     (found.into_iter().filter_map(Result::ok).collect(), faults)
 }
 
 fn engine(settings: &Settings, name: &str) -> Result<SpeechEngine, Failure> {
-    let voice = |engine: &str| settings.provenance.value_at(&["tts", "voices", engine]).as_text().map(str::to_owned);
     if name == ESPEAK {
         if !has_espeak() {
             return Err(Failure::config("espeak-ng is not installed").help("apt-get install espeak-ng"));
         }
-        return Ok(SpeechEngine { name: ESPEAK.to_owned(), host: SpeechHost::Espeak, voice: voice(ESPEAK) });
+        return Ok(espeak(settings));
     }
     let (provider, _) = parts(name)?;
     let setup = voice_setup(settings, provider)?;
     if !setup.key.is_set() && !setup.is_local() {
         return Err(Failure::config(format!("the key of '{provider}' is not set")));
     }
-    Ok(SpeechEngine { name: name.to_owned(), host: SpeechHost::Service(setup.connect()?), voice: voice(provider) })
+    Ok(SpeechEngine { name: name.to_owned(), host: SpeechHost::Service(setup.connect()?), voice: voice(settings, provider) })
+}
+
+fn espeak(settings: &Settings) -> SpeechEngine {
+    SpeechEngine { name: ESPEAK.to_owned(), host: SpeechHost::Espeak, voice: voice(settings, ESPEAK) }
+}
+
+fn voice(settings: &Settings, engine: &str) -> Option<String> {
+    settings.provenance.value_at(&["tts", "voices", engine]).as_text().map(str::to_owned)
 }
 
 fn voice_setup(settings: &Settings, provider: &str) -> Result<ProviderSetup, Failure> {

@@ -98,3 +98,44 @@ fn ways_out_by_the_machine_lead_nowhere() {
     let result = run_line(&scene, "echo fine > fine.txt && cat fine.txt");
     assert!(result.text().contains("fine") && scene.file("fine.txt").exists(), "{}", result.brief());
 }
+
+/// Programs of a command talk to each other by sockets of all kinds, and to no program of the user.
+#[test]
+fn sockets_of_the_user_are_not_reached_and_those_of_a_command_are() {
+    let scene = Scene::new();
+    scene.write("node_modules/x/index.js", "");
+    let places = ["db.sock", "deep/er/plain", "node_modules/x/own.sock"].map(|name| scene.file(name));
+    std::fs::create_dir_all(scene.file("deep/er")).unwrap();
+    let listeners = places.each_ref().map(|place| std::os::unix::net::UnixListener::bind(place).unwrap());
+    let connect = "import socket, sys\nfor path in sys.argv[1:]:\n    try:\n        socket.socket(socket.AF_UNIX).connect(path); print('reached', path)\n    except OSError as error: print(error)\n";
+    scene.write("connect.py", connect);
+    let paths = places.each_ref().map(|place| place.display().to_string()).join(" ");
+    for line in [
+        format!("python3 connect.py {paths}"),
+        format!(
+            "mv deep moved; python3 connect.py moved/er/plain; cp -a db.sock copy.sock; ln db.sock hard.sock; python3 connect.py copy.sock hard.sock {paths}"
+        ),
+    ] {
+        let result = run_line(&scene, &line);
+        assert!(result.exit() == Some(0) && !result.text().contains("reached"), "{}", result.brief());
+        for listener in &listeners {
+            listener.set_nonblocking(true).unwrap();
+            assert!(listener.accept().is_err(), "{line}");
+        }
+    }
+    for (line, wanted) in [
+        ("python3 -c \"from multiprocessing import Manager; m = Manager(); print('shared', m.dict(a=1)['a'])\"", "shared 1"),
+        (
+            "python3 -c \"import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(('127.0.0.1', 0)); s.sendto(b'x', s.getsockname()); print(s.recv(9))\"",
+            "b'x'",
+        ),
+        (
+            "python3 -c \"import socket; s = socket.socket(socket.AF_UNIX); s.bind('\\0own'); s.listen(); socket.socket(socket.AF_UNIX).connect('\\0own'); print('abstract')\"",
+            "abstract",
+        ),
+        ("node -e \"console.log('interfaces', Object.keys(require('os').networkInterfaces()).join())\"", "interfaces lo"),
+    ] {
+        let result = run_line(&scene, line);
+        assert!(result.text().contains(wanted), "{line}: {}", result.brief());
+    }
+}

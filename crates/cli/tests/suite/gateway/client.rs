@@ -29,9 +29,13 @@ impl Served {
     }
 
     pub(crate) fn start_with_variables(world: &World, variables: &[(&str, &str)]) -> Self {
+        Self::start_in(world, variables, &[])
+    }
+
+    pub(crate) fn start_in(world: &World, variables: &[(&str, &str)], words: &[&str]) -> Self {
         let mut command = world.command(&["serve", "--json"]);
         command.envs(variables.iter().copied());
-        Self::spawn(command, &[])
+        Self::spawn(command, words)
     }
 
     fn spawn(mut command: Command, words: &[&str]) -> Self {
@@ -98,7 +102,7 @@ pub(crate) struct PageClient {
 /// An answer.
 pub(crate) struct HttpAnswer {
     pub(crate) status: u16,
-    head: String,
+    pub(crate) head: String,
     pub(crate) body: String,
 }
 
@@ -171,7 +175,10 @@ impl PageClient {
         let host = if has("host") { String::new() } else { format!("host: {}\r\n", self.address) };
         let kind = if has("content-type") { "" } else { "content-type: application/json\r\n" };
         let headers = self.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect::<Vec<_>>().concat();
-        let head = format!("{method} {path} HTTP/1.1\r\n{host}{kind}{headers}connection: close\r\ncontent-length: {}\r\n\r\n", body.len());
+        // The stream is read line by line: without chunks, which could end in the middle of one.
+        let version = if path.starts_with("/api/events") { "1.0" } else { "1.1" };
+        let head =
+            format!("{method} {path} HTTP/{version}\r\n{host}{kind}{headers}connection: close\r\ncontent-length: {}\r\n\r\n", body.len());
         stream.write_all(head.as_bytes()).unwrap();
         // A server that refuses early closes the connection; its answer is still there.
         stream.write_all(body).ok();

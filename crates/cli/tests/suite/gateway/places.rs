@@ -70,7 +70,7 @@ fn history_is_filtered_and_a_call_is_undone_after_a_look() {
     let look = page.read(&path);
     assert_eq!((&look["files"][0]["action"], &look["files"][0]["conflict"]), (&json!("restore"), &Value::Null), "{look:#}");
     assert!(look["files"][0]["diff_html"].as_str().unwrap().contains("+one"), "{look:#}");
-    assert_eq!(world.read("a.txt"), "two");
+    assert_eq!(world.read("a.txt"), "two\n");
     let undone = page.post(&path, &json!({}));
     assert_eq!(undone.status, 200, "{}", undone.body);
     assert_eq!(world.read("a.txt"), "one\n");
@@ -153,7 +153,7 @@ fn advice_on_a_refusal_is_carried_out_and_holds_from_the_next_message() {
     assert_eq!((saved.status, &saved.json()["written"]), (200, &json!(true)), "{}", saved.body);
     assert_eq!(file(), "# mine\nrules.deny = [] # for now\n");
     page.turn(&session, "write \"hello\" to notes.txt");
-    assert_eq!(world.read("notes.txt"), "hello", "the same session has the new settings");
+    assert_eq!(world.read("notes.txt"), "hello\n", "the same session has the new settings");
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn approval_is_answered_once_and_every_page_learns_by_whom() {
         assert_eq!((&closed["answer"], &closed["by"]), (&json!("once"), &json!("page 'link'")));
     }
     events.until(|name, data| name == "item" && data["item"]["type"] == "turn_end");
-    assert_eq!(world.read("b.txt"), "hi");
+    assert_eq!(world.read("b.txt"), "hi\n");
     assert_eq!(page.read("/api/approvals")["approvals"], json!([]));
 }
 
@@ -198,7 +198,7 @@ fn approval_is_asked_at_the_terminal_too_and_the_first_answer_counts() {
     let (_, closed) = events.until(|name, _| name == "approval_closed").pop().unwrap();
     assert_eq!((&closed["answer"], &closed["by"]), (&json!("once"), &json!("terminal")));
     events.until(|name, data| name == "item" && data["item"]["type"] == "turn_end");
-    assert_eq!(world.read("b.txt"), "hi");
+    assert_eq!(world.read("b.txt"), "hi\n");
     // The page answers first, and the terminal says so.
     page.post(&format!("/api/sessions/{session}/messages"), &json!({ "text": "write \"ho\" to c.txt" }));
     let (_, asked) = events.until(|name, _| name == "approval").pop().unwrap();

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use super::super::effects::{Scene, on_threads, run_line, run_unsandboxed};
+use super::super::effects::{Scene, on_threads, run_line, run_unsandboxed, user_git_text};
 use super::{Start, start};
 use Start::{Files, Nested, Repository, Submodule, Worktree};
 
@@ -49,6 +49,12 @@ const NEIGHBOURS: &[Neighbour] = &[
     ("bisect", Repository, &["git bisect start -q HEAD HEAD~1 2>/dev/null || git bisect start HEAD HEAD~1; git bisect reset"], "git status; git branch --show-current", "main"),
     ("notes and describe", Repository, &["git notes add -m noted && git tag v1 && git describe --tags"], "git notes show", "noted"),
     ("sparse files and renames of branches", Repository, &["git branch -m side aside && git update-ref refs/heads/third HEAD && git symbolic-ref HEAD refs/heads/third"], "git branch --list; git branch --show-current", "third"),
+    ("sparse checkout", Repository, &["mkdir one two && echo x > one/x && echo y > two/y && git add . && git commit -qm folders", "git sparse-checkout set one && ls"], "git sparse-checkout list; git status --short; ls -d two", "one\n"),
+    ("sparse checkout ended", Repository, &["mkdir one two && echo x > one/x && echo y > two/y && git add . && git commit -qm folders && git sparse-checkout set one", "git sparse-checkout disable"], "git status --short; ls two", "y\n"),
+    ("worktree moved", Worktree, &["git worktree move tree moved && git -C moved status --short"], "git worktree list | grep -c moved; git -C moved branch --show-current && git worktree prune && echo sound", "sound"),
+    ("submodule added", Nested, &["git -c protocol.file.allow=always submodule add -q ./libs/one vendored && git commit -qm 'add vendored'"], "git status --short .gitmodules vendored; git submodule status; git log -1 --format=%s", "add vendored"),
+    ("list of submodules of another branch", Repository, &["git checkout -q -b modules && git config -f .gitmodules submodule.x.path x && git config -f .gitmodules submodule.x.url https://example.invalid/x && git add .gitmodules && git commit -qm list && git checkout -q main", "git checkout -q modules"], "git status --short .gitmodules; cat .gitmodules", "example.invalid"),
+    ("submodule removed", Submodule, &["git rm -qf sub && git commit -qm 'without sub'"], "git log -1 --format=%s; ls .gitmodules 2>&1; git status --short", "without sub"),
 ];
 
 #[test]
@@ -90,4 +96,34 @@ fn git_neighbours_work_outside_too() {
     });
     let wrong = wrong.into_inner().unwrap();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Files that look like secrets are hidden from a command, and Git in it takes those that it tracks for unchanged and ignores the others.
+#[test]
+fn hidden_files_are_in_nobodys_way() {
+    for version in ["2", "4"] {
+        let scene = start(Repository);
+        for name in [".env", "fixtures/key.pem"] {
+            scene.write(name, "as it was\n");
+        }
+        user_git_text(&scene, "", &["add", "-A"]);
+        user_git_text(&scene, "", &["commit", "-qm", "with keys"]);
+        user_git_text(&scene, "", &["update-index", "--index-version", version]);
+        scene.write("local.pem", "not in Git\n");
+        for line in [
+            "test -z \"$(git status --short)\"",
+            "echo more >> a.txt && git add -A && git commit -qm 'all of it'",
+            "echo again >> a.txt && git commit -qam again && git diff HEAD~1 --stat",
+            "git checkout -q -b topic && echo t > t && git add . && git commit -qm topic && git checkout -q main && git merge -q topic",
+        ] {
+            let result = run_line(&scene, line);
+            assert_eq!(result.exit(), Some(0), "{line}: {}", result.brief());
+        }
+        let seen = |words: &[&str]| user_git_text(&scene, "", words);
+        assert_eq!(seen(&["status", "--short"]), "?? local.pem\n", "version {version}");
+        assert_eq!(seen(&["ls-files", "-v", ".env", "fixtures"]), "H .env\nH fixtures/key.pem\n", "the marks are gone");
+        assert_eq!(seen(&["log", "-3", "--format=%s"]), "topic\nagain\nall of it\n");
+        assert_eq!(seen(&["show", "HEAD:.env"]), "as it was\n");
+        assert_eq!(scene.read(".env"), "as it was\n");
+    }
 }

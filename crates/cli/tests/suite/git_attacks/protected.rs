@@ -87,6 +87,41 @@ fn protected_files_that_are_there_stay_as_they_are() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// What one command makes under an ordinary name, and the next one moves to its place with the folder around it: a rename leaves the
+/// times of what is in the folder.
+#[test]
+fn protected_names_do_not_come_with_the_folder_of_an_earlier_command() {
+    let exchange = "python3 -c \"import ctypes; ctypes.CDLL(None).renameat2(-100, b'v', -100, b'web/.vscode', 2)\"";
+    let cases = [
+        ("mkdir v && echo planted > v/tasks.json", "mv v .vscode", ".vscode/tasks.json"),
+        ("mkdir -p web/v && echo planted > web/v/settings.json", "mv web/v web/.vscode", "web/.vscode/settings.json"),
+        ("mkdir -p c/git && echo planted > c/git/config", "mv c .config", ".config/git/config"),
+        (
+            "mkdir -p v web/.vscode && echo planted > v/tasks.json && echo {} > web/.vscode/extensions.json",
+            exchange,
+            "web/.vscode/tasks.json",
+        ),
+        ("mkdir -p node_modules/p && echo planted > node_modules/p/.envrc", "mv node_modules/p pkg", "pkg/.envrc"),
+        ("mkdir -p t && echo planted > t/clean", "mv t tools", "tools/clean"),
+    ];
+    let wrong = Mutex::new(Vec::new());
+    on_threads(3, &cases, |(first, second, name)| {
+        for is_job in [false, true] {
+            let scene = start(Start::Repository);
+            user_git_text(&scene, "", &["config", "filter.x.clean", "tools/clean"]);
+            scene.write("own/.npmrc", "the user's\n");
+            run_line(&scene, first);
+            let second = format!("{second}; mv own moved");
+            let result = if is_job { run_in_background(&scene, &second) } else { run_line(&scene, &second) };
+            if is_planted(&scene, name) || scene.read("moved/.npmrc") != "the user's\n" {
+                wrong.lock().unwrap().push(format!("{name}, job {is_job}: {second}\n    {}", result.brief()));
+            }
+        }
+    });
+    let wrong = wrong.into_inner().unwrap();
+    assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
 /// Ordinary names beside them are written as ever, and nothing that was not there is in the listing.
 #[test]
 fn names_beside_protected_ones_are_written_and_there_are_no_phantoms() {

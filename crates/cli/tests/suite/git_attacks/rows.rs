@@ -113,6 +113,9 @@ pub(super) const ATTACKS: &[Attack] = &[
     ("hook by a template of a clone", Repository, "mkdir -p t/hooks && cp evil.sh t/hooks/post-checkout && git clone -q --template=t . new", "new", ""),
     ("trailer command", Repository, "git config trailer.x.command '@RUN@'; git config trailer.x.ifmissing add", "", "git commit -q --allow-empty -m x --trailer y=z; git interpret-trailers --trailer x=1 < /dev/null"),
     ("uploadpack of a remote by its url", Repository, "git config core.gitProxy '@EVIL@'; git remote add r git://127.0.0.1:1/x", "", "git fetch -q r"),
+    ("list of submodules with a helper", Submodule, "git config -f .gitmodules submodule.sub.url 'ext::@EVIL@ x'", "", "git submodule sync -q; git -C sub -c protocol.ext.allow=always fetch -q"),
+    ("settings of a sparse checkout", Repository, "git sparse-checkout init --cone; git config --worktree core.fsmonitor '@RUN@'", "", ""),
+    ("settings of a moved worktree", Worktree, "git worktree move tree moved; git config extensions.worktreeConfig true; git -C moved config --worktree core.fsmonitor '@RUN@'", "moved", ""),
     ("submodule update command", Submodule, "git config submodule.sub.update '!@RUN@'", "", "git -C sub checkout -q --detach && git -C sub -c user.name=a commit -q --allow-empty -m x; git submodule update -q"),
 ];
 
@@ -128,7 +131,7 @@ pub(super) const NOT_CODE: &[(&str, Start, &str, &str)] = &[
     ("config.worktree", Repository, "printf '[core]\\n\\tfsmonitor = x\\n' > .git/config.worktree", ".git/config.worktree"),
     ("hook that is no program", Repository, "echo x > .git/hooks/pre-commit", ".git/hooks/pre-commit"),
     ("remotes folder", Repository, "mkdir -p .git/remotes; echo 'URL: ext::sh' > .git/remotes/r", ".git/remotes/r"),
-    ("object that is a link", Repository, "ln -s /etc .git/objects/ff", ".git/objects/ff"),
+    ("object that is a link", Repository, "mkdir -p .git/objects/ff; ln -s /etc/hostname .git/objects/ff/00000000000000000000000000000000000000", ".git/objects/ff/00000000000000000000000000000000000000"),
     ("ref that is a link", Repository, "ln -s /etc/hostname .git/refs/heads/evil", ".git/refs/heads/evil"),
     ("pipe", Repository, "mkfifo .git/refs/heads/pipe", ".git/refs/heads/pipe"),
     ("gitmodules with a command", Submodule, "git config -f .gitmodules submodule.sub.update '!@RUN@'; git commit -qam x", ".git/evil"),

@@ -1,0 +1,112 @@
+//! Turns of sessions: the session is opened as `haft chat` opens one, and closed with the turn, so that any worker can have the next.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_agent::{EndReason, Runner, TurnEnd};
+use haft_fleet::{ControlMessages, TakenWork};
+use haft_gateway::{RemoteEvent, RemoteMessage};
+use haft_provider::Message;
+use haft_store::{SessionOwner, SessionRecord, StoreError};
+use haft_tui::chat::{ChatBackend, close_conversation, open_conversation, page_prompt};
+use tokio_util::sync::CancellationToken;
+
+use super::watcher::TurnSink;
+use super::{WorkerRunner, outcome};
+use crate::commands::chat::Backend;
+use crate::failure::Failure;
+use crate::wire::{TurnProgress, TurnWork, turn_progress};
+
+/// How long a worker that was lost may still have the session: the server of the database ends its connection in this time.
+const CLAIM_PATIENCE: Duration = Duration::from_secs(45);
+const CLAIM_AGAIN: Duration = Duration::from_millis(250);
+/// What the model is told when another worker had the turn before.
+const CUT_OFF: &str = "[The worker of this turn was lost.] Your turn was cut off. Continue it: do not repeat what is done.";
+
+impl WorkerRunner {
+    pub(super) async fn turn(&self, work: &TakenWork, turn: TurnWork) -> String {
+        let sink = TurnSink::open(self.link.queue.clone(), &turn.session);
+        let begin = RemoteEvent::Begin { agent: turn.agent.clone(), text: turn.text.clone(), messages: turn.messages };
+        sink.send(begin);
+        let end = self.run_turn(work, &turn, &sink).await.unwrap_or_else(|failure| failed(&failure));
+        sink.send(RemoteEvent::Over);
+        sink.close().await;
+        outcome(&end)
+    }
+
+    async fn run_turn(&self, work: &TakenWork, turn: &TurnWork, sink: &TurnSink) -> Result<TurnEnd, Failure> {
+        let sessions = self.served.store.sessions();
+        let record = sessions.open(&turn.session).await?;
+        self.wait_until_free(&record).await?;
+        let progress = match work.attempt {
+            0 | 1 => TurnProgress::Nothing,
+            _ => {
+                let begins = |text: &str, _| turn.text.starts_with('/') || text.contains(&turn.text);
+                turn_progress(&*sessions, &turn.session, turn.messages, begins).await?
+            }
+        };
+        let text: &str = match progress {
+            TurnProgress::Answered(text) => return Ok(answered(text)),
+            TurnProgress::Begun => CUT_OFF,
+            TurnProgress::Nothing => &turn.text,
+        };
+        let folder = self.volumes.open(&record).await?;
+        let wire = self.wire(&turn.agent, Some(folder.clone()), turn.limits.clone())?;
+        let chat = Backend::new(wire, &self.output);
+        let mut conversation = open_conversation(&chat, turn.model.as_deref(), Some(&record), Arc::new(sink.clone())).await?;
+        conversation.runner.waits_for_agents = true;
+        let prompt = page_prompt(&chat, text).await?;
+        let mut message = chat.message(&prompt, conversation.runner.provider.model()).await?;
+        if text == turn.text {
+            message.blocks.extend(turn.blocks.iter().cloned());
+            conversation.title_from(text).await?;
+        }
+        prompt.prepare(&conversation.runner.session)?;
+        let told = self.link.queue.listen(&turn.session).await.map_err(|error| crate::wire::fleet_failure(&error))?;
+        let end = drive(&mut conversation.runner, message, told).await;
+        conversation.log.flush().await?;
+        close_conversation(conversation).await?;
+        self.volumes.save(&folder, &record).await?;
+        Ok(end)
+    }
+
+    /// Waits until a worker that was lost has the session no longer.
+    async fn wait_until_free(&self, record: &SessionRecord) -> Result<(), Failure> {
+        let until = tokio::time::Instant::now() + CLAIM_PATIENCE;
+        loop {
+            match self.served.store.sessions().claim(&record.id, SessionOwner::this_process()).await {
+                Err(StoreError::Busy { .. }) if tokio::time::Instant::now() < until => tokio::time::sleep(CLAIM_AGAIN).await,
+                claim => return Ok(claim.map(drop)?),
+            }
+        }
+    }
+}
+
+/// Runs the turn, and does what servers say meanwhile.
+async fn drive(runner: &mut Runner, message: Message, mut told: ControlMessages) -> TurnEnd {
+    let (cancel, steering) = (CancellationToken::new(), runner.steering.clone());
+    let mut running = std::pin::pin!(runner.turn(message, &cancel));
+    loop {
+        tokio::select! {
+            end = &mut running => return end,
+            Some(message) = told.next() => match serde_json::from_slice(&message) {
+                Ok(RemoteMessage::Cancel) => cancel.cancel(),
+                Ok(RemoteMessage::Say { text }) => steering.say(text),
+                // Answers are for the question.
+                _ => {}
+            },
+        }
+    }
+}
+
+fn answered(text: String) -> TurnEnd {
+    let mut end = TurnEnd::new(EndReason::Done);
+    end.text = text;
+    end
+}
+
+fn failed(failure: &Failure) -> TurnEnd {
+    let mut end = TurnEnd::new(EndReason::Failed);
+    end.error = Some(failure.message.clone());
+    end
+}
