@@ -166,6 +166,12 @@ fn capabilities() -> ServerCapabilities {
         .build()
 }
 
+/// Whether requests after this handshake need not say who sends them: in a connection that began without one, they still must.
+fn needs_no_metadata(handshake: &Context) -> bool {
+    // The SDK takes what the handshake said for other requests only where they need not say it themselves.
+    handshake.meta.client_info().is_none() && handshake.client_info().is_some()
+}
+
 type Context = RequestContext<RoleServer>;
 type Paged<T> = Result<T, ErrorData>;
 
@@ -177,9 +183,15 @@ impl ServerHandler for ToolServer {
 
     async fn initialize(&self, request: InitializeRequestParams, context: Context) -> Result<InitializeResult, ErrorData> {
         self.own.get_or_init(|| self.new_client());
-        context.peer.set_peer_info(request.clone());
-        self.direct.iter().for_each(|direct| drop(direct.set(context.peer.clone())));
-        self.negotiate_initialize(&request)
+        let negotiated = self.negotiate_initialize(&request)?;
+        // As negotiated, so that a later handshake cannot make a version of a client that has none.
+        let mut info = request;
+        info.protocol_version = negotiated.protocol_version.clone();
+        context.peer.set_peer_info(info);
+        if needs_no_metadata(&context) {
+            self.direct.iter().for_each(|direct| drop(direct.set(context.peer.clone())));
+        }
+        Ok(negotiated)
     }
 
     /// Tells the client of every change of the tools, until it has gone. The task holds nothing of the session, which ends it.

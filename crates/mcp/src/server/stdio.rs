@@ -41,6 +41,8 @@ const MOST_REFUSALS: usize = 64;
 const GRACE: Duration = Duration::from_secs(2);
 /// Answers wait for others that can be given at once, up to this many bytes.
 const TOGETHER: usize = 64 * 1024;
+/// Answers that a client may leave unread, in bytes: beyond it nothing of it is read either.
+const MOST_UNREAD: usize = 16 << 20;
 /// How long calls may take to end after they were cancelled.
 const CANCELLED_GRACE: Duration = Duration::from_secs(10);
 
@@ -219,7 +221,24 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> StdioTranspor
         }
     }
 
-    /// Lets running calls end, then ends them.
+    /// Waits while the client leaves too many answers unread. `None` if it has gone.
+    async fn wait_for_reader(&mut self) -> Option<()> {
+        if self.output.len() > MOST_UNREAD {
+            self.output.flush().await.ok()?;
+        }
+        Some(())
+    }
+
+    /// The next line; the end as well when the client takes no answers any more.
+    async fn read(&mut self) -> io::Result<LineRead> {
+        tokio::select! {
+            biased;
+            read = self.lines.read() => read,
+            () = self.closing.cancelled() => Ok(LineRead::End),
+        }
+    }
+
+    /// Lets running calls end, then ends them; those have their answers as well.
     async fn end(&mut self) {
         let ends_at = *self.ends_at.get_or_insert_with(|| Instant::now() + GRACE);
         tokio::select! {
@@ -228,6 +247,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> StdioTranspor
             () = tokio::time::sleep_until(ends_at) => {}
         }
         self.closing.cancel();
+        tokio::time::timeout_at(ends_at + GRACE, self.pending.all_ended()).await.ok();
     }
 }
 
@@ -254,7 +274,8 @@ where
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
             self.send_answers();
-            let accepted = match self.lines.read().await {
+            self.wait_for_reader().await?;
+            let accepted = match self.read().await {
                 Ok(LineRead::Line) if self.lines.line().trim_ascii().is_empty() => continue,
                 Ok(LineRead::Line) => match parse(self.lines.line()) {
                     Ok(ParsedLine::Call(call)) => self.accept_call(call),

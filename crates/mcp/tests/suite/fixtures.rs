@@ -144,6 +144,7 @@ fn tools() -> Vec<ScriptedTool> {
         ScriptedTool::new("test_elicitation").schema(text_schema("message")).returns("The user allowed it."),
         ScriptedTool::new("test_reconnection").sleeps(Duration::from_millis(200)),
         ScriptedTool::new("large_output").body(|_, _| std::future::ready(Ok(ToolOutput::text("0123456789abcde\n".repeat(20_000))))),
+        ScriptedTool::new("page_of_text").body(|_, _| std::future::ready(Ok(ToolOutput::text("0123456789abcde\n".repeat(512))))),
         ScriptedTool::new("wait_for_cancel").timeout(Duration::from_mins(5)).waits_for_cancel(),
         ScriptedTool::new("with_header").schema(header_schema()).returns("The header fits."),
         structured(),

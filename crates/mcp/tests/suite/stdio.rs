@@ -1,5 +1,7 @@
 //! What a client can do wrong on a pipe.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use super::wire_client::WireClient;
@@ -12,6 +14,8 @@ async fn garbage_is_answered_and_the_connection_stays() {
         ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"", -32700),
         ("[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]", -32600),
         ("{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"ping\"}", -32600),
+        ("{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":2,\"method\":\"ping\"}", -32700),
+        (&format!("{{\"jsonrpc\":\"2.0\",\"id\":\"{}\",\"method\":\"ping\"}}", "x".repeat(2000)), -32600),
         ("\u{202e}", -32700),
     ] {
         client.write(format!("{line}\n").as_bytes()).await;
@@ -168,5 +172,70 @@ async fn storm_of_notifications_and_stray_answers_is_survived() {
     }
     let result = client.call(1, "test_simple_text", json!({})).await;
     assert_eq!(result["result"]["isError"], false, "{result}");
+    client.close().await.unwrap();
+}
+
+/// The clock stands still unless nobody can do anything, so a write that takes longer than an hour of it is one that nobody reads.
+#[tokio::test(start_paused = true)]
+async fn client_that_leaves_its_answers_unread_is_not_read_either() {
+    let mut client = WireClient::plain().await;
+    let call = |id: usize| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "page_of_text"}});
+    let mut sent = 0;
+    while tokio::time::timeout(Duration::from_hours(1), client.send(call(sent))).await.is_ok() {
+        sent += 1;
+        assert!(sent < 100_000, "800 MB wait for this client");
+    }
+    for id in 0..sent {
+        assert_eq!(client.next().await.unwrap()["id"], id, "answers come in order, and none is lost");
+    }
+    client.vanish().await.unwrap();
+}
+
+#[tokio::test]
+async fn server_ends_when_its_answers_are_read_no_more() {
+    let mut client = WireClient::plain().await;
+    client.send(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "wait_for_cancel"}})).await;
+    client.request(2, "ping", json!({})).await;
+    let backend = std::sync::Arc::clone(&client.backend);
+    client.stop_reading_and_call("page_of_text").await.unwrap();
+    assert_eq!(*backend.ended.lock().unwrap(), 1);
+}
+
+#[tokio::test]
+async fn later_handshake_does_not_spare_requests_their_metadata() {
+    let mut client = WireClient::connect();
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    client.request(1, "tools/list", json!({"_meta": meta})).await;
+    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
+    client.request(2, "initialize", hello).await;
+    let refused = client.call(3, "test_simple_text", json!({})).await;
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    client.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn second_handshake_cannot_ask_for_a_version_without_one() {
+    let mut client = WireClient::plain().await;
+    let hello = json!({"protocolVersion": "2026-07-28", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
+    client.request(1, "initialize", hello).await;
+    let answer = client.call(2, "test_simple_text", json!({})).await;
+    assert_eq!((answer["result"].get("resultType"), &answer["result"]["isError"]), (None, &json!(false)), "{answer}");
+    let listed = client.request(3, "tools/list", json!({})).await;
+    assert_eq!(listed["result"].get("resultType"), None, "{listed}");
+    client.close().await.unwrap();
+}
+
+/// A client that has closed its side gets what it asked for, also where that is that the call was ended.
+#[tokio::test]
+async fn call_that_outlasts_the_input_is_cancelled_and_answered() {
+    let mut client = WireClient::plain().await;
+    client.send(json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "wait_for_cancel"}})).await;
+    client.request(8, "ping", json!({})).await;
+    client.end_input().await;
+    assert_eq!(client.answer(7).await.0["result"]["isError"], true);
     client.close().await.unwrap();
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use haft_mcp::server::{ServeError, serve};
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -15,8 +15,8 @@ use super::fixtures::FixtureBackend;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) struct WireClient {
-    writer: Option<WriteHalf<DuplexStream>>,
-    lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
+    writer: Option<DuplexStream>,
+    lines: Lines<BufReader<DuplexStream>>,
     pub(crate) backend: Arc<FixtureBackend>,
     pub(crate) stop: CancellationToken,
     server: JoinHandle<Result<(), ServeError>>,
@@ -25,9 +25,9 @@ pub(crate) struct WireClient {
 impl WireClient {
     /// A client that has sent nothing yet.
     pub(crate) fn connect() -> Self {
-        let (near, far) = tokio::io::duplex(1 << 20);
-        let (reader, writer) = tokio::io::split(near);
-        let (input, output) = tokio::io::split(far);
+        // Two pipes, of which each can be closed alone.
+        let (writer, input) = tokio::io::duplex(1 << 20);
+        let (reader, output) = tokio::io::duplex(1 << 20);
         let (backend, stop) = (FixtureBackend::new(), CancellationToken::new());
         let (shared, token) = (Arc::clone(&backend), stop.clone());
         let server = tokio::spawn(async move { serve(shared, input, output, &token).await });
@@ -97,6 +97,20 @@ impl WireClient {
             writer.shutdown().await.ok();
         }
         tokio::time::timeout(PATIENCE, self.server).await.expect("an end in time").unwrap()
+    }
+
+    /// Ends the input; answers are still read.
+    pub(crate) async fn end_input(&mut self) {
+        self.writer.as_mut().unwrap().shutdown().await.unwrap();
+    }
+
+    /// Reads no answer any more, and calls once more; returns how the server ended.
+    pub(crate) async fn stop_reading_and_call(self, tool: &str) -> Result<(), ServeError> {
+        let Self { mut writer, lines, server, .. } = self;
+        drop(lines);
+        let call = json!({"jsonrpc": "2.0", "id": 77, "method": "tools/call", "params": {"name": tool}});
+        writer.as_mut().unwrap().write_all(format!("{call}\n").as_bytes()).await.unwrap();
+        tokio::time::timeout(PATIENCE, server).await.expect("an end in time").unwrap()
     }
 
     /// Goes away without a word.

@@ -10,6 +10,9 @@ use serde_json::Value;
 /// The key of the token under which a client wants progress.
 const PROGRESS_TOKEN: &str = "progressToken";
 
+/// The longest id of a request, in bytes: ids are kept, those of cancelled calls for a while after their end.
+const LONGEST_ID: usize = 1024;
+
 /// A line that is no message.
 pub(super) struct MessageFault {
     pub(super) id: Option<RequestId>,
@@ -61,6 +64,9 @@ pub(super) fn parse(line: &[u8]) -> Result<ParsedLine, Box<MessageFault>> {
             return Err(fault(id, ErrorCode::PARSE_ERROR, format!("The message is not JSON: {error}.")));
         }
     };
+    if value.get("id").and_then(Value::as_str).is_some_and(|id| id.len() > LONGEST_ID) {
+        return Err(fault(None, ErrorCode::INVALID_REQUEST, format!("The id is longer than {LONGEST_ID} bytes: use a shorter one.")));
+    }
     let value = match call_request(value) {
         Ok(call) => return Ok(ParsedLine::Call(call)),
         Err(value) => value,
@@ -77,7 +83,8 @@ pub(super) fn parse(line: &[u8]) -> Result<ParsedLine, Box<MessageFault>> {
 }
 
 fn id_of(value: &Value) -> Option<RequestId> {
-    value.get("id").and_then(|id| serde_json::from_value(id.clone()).ok())
+    let is_short = |id: &&Value| id.as_str().is_none_or(|id| id.len() <= LONGEST_ID);
+    value.get("id").filter(is_short).and_then(|id| serde_json::from_value(id.clone()).ok())
 }
 
 /// A call of the usual shape. The SDK tries one kind of request after the other on a copy; any other shape is left to it.

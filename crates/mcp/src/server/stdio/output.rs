@@ -1,6 +1,7 @@
 //! What is written to the client: lines wait together, and go out with as few writes as possible.
 
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt;
@@ -15,6 +16,8 @@ pub(super) struct MessageOutput<W> {
     /// Whole lines that nobody has begun to write.
     waiting: Mutex<Vec<u8>>,
     pipe: tokio::sync::Mutex<OutputPipe<W>>,
+    /// Whether a task will write what waits. It says so until it looks, so one task is enough however slowly the client reads.
+    has_task: AtomicBool,
     /// Cancelled when the client reads nothing any more.
     closing: CancellationToken,
 }
@@ -30,7 +33,7 @@ struct OutputPipe<W> {
 impl<W: AsyncWrite + Unpin> MessageOutput<W> {
     pub(super) fn new(writer: W, closing: CancellationToken) -> Self {
         let pipe = OutputPipe { writer: Some(writer), lines: Vec::new(), written: 0 };
-        Self { waiting: Mutex::default(), pipe: tokio::sync::Mutex::new(pipe), closing }
+        Self { waiting: Mutex::default(), pipe: tokio::sync::Mutex::new(pipe), has_task: AtomicBool::new(false), closing }
     }
 
     fn waiting(&self) -> MutexGuard<'_, Vec<u8>> {
@@ -51,7 +54,10 @@ impl<W: AsyncWrite + Unpin> MessageOutput<W> {
 
     /// Writes everything that waits. A flush that is dropped is continued by the next.
     pub(super) async fn flush(&self) -> io::Result<()> {
-        let mut pipe = self.pipe.lock().await;
+        self.flush_pipe(self.pipe.lock().await).await
+    }
+
+    async fn flush_pipe(&self, mut pipe: tokio::sync::MutexGuard<'_, OutputPipe<W>>) -> io::Result<()> {
         let flushed = async {
             while self.refill(&mut pipe) {
                 pipe.write().await?;
@@ -82,10 +88,15 @@ impl<W: AsyncWrite + Unpin> MessageOutput<W> {
 impl<W: AsyncWrite + Send + Unpin + 'static> MessageOutput<W> {
     /// Writes everything that waits at once where the client has room for it, and behind the caller where it has not.
     pub(super) fn flush_behind(self: &Arc<Self>) {
-        if self.flush().now_or_never().is_none() {
-            let output = Arc::clone(self);
-            tokio::spawn(async move { output.flush().await.ok() });
+        if self.flush().now_or_never().is_some() || self.has_task.swap(true, Ordering::AcqRel) {
+            return;
         }
+        let output = Arc::clone(self);
+        tokio::spawn(async move {
+            let pipe = output.pipe.lock().await;
+            output.has_task.store(false, Ordering::Release);
+            output.flush_pipe(pipe).await.ok();
+        });
     }
 }
 
