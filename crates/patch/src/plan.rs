@@ -3,6 +3,7 @@
 mod fault;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 pub use fault::{PatchError, PatchFault};
 
@@ -12,7 +13,7 @@ use crate::{FilePatch, Hunk, Patch, PatchAction};
 /// After so many files whose hunks do not fit, no others are tried: each costs a search for the nearest text.
 const MAX_UNFIT: usize = 20;
 
-/// The change of one file. Paths are as in the patch.
+/// The change of one file. Paths are as in the patch; the old content is that of the [`FileSource`], shared with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlannedChange {
     /// Create a file.
@@ -27,14 +28,14 @@ pub enum PlannedChange {
         /// The file.
         path: String,
         /// Its old content.
-        before: Vec<u8>,
+        before: Arc<Vec<u8>>,
     },
     /// Change a file.
     Update {
         /// The file.
         path: String,
         /// Its old content.
-        before: Vec<u8>,
+        before: Arc<Vec<u8>>,
         /// Its new content.
         bytes: Vec<u8>,
         /// Where the hunks were applied.
@@ -47,7 +48,7 @@ pub enum PlannedChange {
         /// The new path.
         to: String,
         /// Its old content.
-        before: Vec<u8>,
+        before: Arc<Vec<u8>>,
         /// Its new content.
         bytes: Vec<u8>,
         /// Where the hunks were applied.
@@ -60,11 +61,13 @@ impl PlannedChange {
     #[must_use]
     pub fn inverse(self) -> Self {
         match self {
-            Self::Add { path, bytes } => Self::Delete { path, before: bytes },
-            Self::Delete { path, before } => Self::Add { path, bytes: before },
-            Self::Update { path, before, bytes, .. } => Self::Update { path, before: bytes, bytes: before, places: Vec::new() },
+            Self::Add { path, bytes } => Self::Delete { path, before: Arc::new(bytes) },
+            Self::Delete { path, before } => Self::Add { path, bytes: Arc::unwrap_or_clone(before) },
+            Self::Update { path, before, bytes, .. } => {
+                Self::Update { path, before: Arc::new(bytes), bytes: Arc::unwrap_or_clone(before), places: Vec::new() }
+            }
             Self::Move { from, to, before, bytes, .. } => {
-                Self::Move { from: to, to: from, before: bytes, bytes: before, places: Vec::new() }
+                Self::Move { from: to, to: from, before: Arc::new(bytes), bytes: Arc::unwrap_or_clone(before), places: Vec::new() }
             }
         }
     }
@@ -76,7 +79,7 @@ pub fn reverse(changes: Vec<PlannedChange>) -> Vec<PlannedChange> {
 }
 
 /// Reads a file; `None` if there is no such file.
-pub type FileSource<'a, E> = dyn FnMut(&str) -> Result<Option<Vec<u8>>, E> + 'a;
+pub type FileSource<'a, E> = dyn FnMut(&str) -> Result<Option<Arc<Vec<u8>>>, E> + 'a;
 
 /// Plans a patch. `read` is called for every file that the patch names; for a file that is deleted, its content may be left
 /// out.
@@ -123,11 +126,11 @@ fn plan_file<'a, E>(file: &'a FilePatch, read: &mut FileSource<'_, E>) -> Result
     }
 }
 
-fn update<E>(path: String, to: Option<&str>, before: Vec<u8>, hunks: &[Hunk]) -> Result<PlannedChange, PatchFault<E>> {
+fn update<E>(path: String, to: Option<&str>, before: Arc<Vec<u8>>, hunks: &[Hunk]) -> Result<PlannedChange, PatchFault<E>> {
     let PatchedFile { bytes, places } = apply_update(&before, hunks).map_err(PatchFault::Hunks)?;
     match to {
         Some(to) => Ok(PlannedChange::Move { from: path, to: to.to_owned(), before, bytes, places }),
-        None if bytes == before => Err(PatchFault::Unchanged),
+        None if bytes == *before => Err(PatchFault::Unchanged),
         None => Ok(PlannedChange::Update { path, before, bytes, places }),
     }
 }

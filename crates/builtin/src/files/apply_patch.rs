@@ -12,7 +12,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 use self::summary::Summary;
-use crate::shared::file_change::refuse_mixed;
+use crate::shared::file_change::{SharedContent, refuse_mixed};
 use crate::shared::read_all::read_all;
 use crate::shared::seen::{planned_path, remember};
 use crate::shared::utf16::Utf16;
@@ -98,10 +98,20 @@ impl Tool for ApplyPatch {
 
 async fn apply(patch: Arc<Patch>, dry_run: bool, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
     let notes = patch.notes.clone();
-    let (changes, utf16) = plan_changes(patch, cx).await?;
+    let PatchOriginals { mut contents, files } = PatchOriginals::read(&patch, cx).await;
+    // The plan asks for the same paths: both come from the patch.
+    let mut read = move |path: &str| contents.remove(path).unwrap_or(Ok(None));
+    let planning = async {
+        let outcome = PATCHING.run(move || plan(&patch, &mut read)).await?;
+        outcome.map_err(|error: PatchError<ToolError>| ToolError::validation(error.to_string()))
+    };
+    // Hashing a large file takes about as long as finding the hunks in it.
+    let (changes, fingerprints) = tokio::join!(planning, fingerprints(&files, dry_run, cx));
+    let changes = changes?;
+    refuse_mixed_encodings(&changes)?;
     let summary = Summary::of(&changes);
     if !dry_run {
-        commit(encode_changes(changes, &utf16)?, cx).await?;
+        commit(encode_changes(changes, &files)?, &fingerprints?, cx).await?;
     }
     Ok(summary.output(&notes, dry_run))
 }
@@ -125,48 +135,70 @@ fn plan_source(file: &FilePatch, dry_run: bool, planned: Plan, cx: &PlanContext<
     Ok((at, planned))
 }
 
-/// UTF-16 files of a patch, which is planned in UTF-8.
-type Utf16Files = HashMap<String, Utf16>;
+/// A file of a patch as it was read.
+struct OriginalBytes {
+    content: SharedContent,
+    /// Its encoding, where that is UTF-16: a patch is planned in UTF-8.
+    utf16: Option<Utf16>,
+}
 
-/// Plans the changes of a patch, in UTF-8. An error lists every fault.
-async fn plan_changes(patch: Arc<Patch>, cx: &ToolContext) -> Result<(Vec<PlannedChange>, Utf16Files), ToolError> {
-    let mut contents: HashMap<String, Result<Option<Vec<u8>>, ToolError>> = HashMap::new();
-    let mut utf16_files = Utf16Files::new();
-    for path in patch.files.iter().flat_map(paths) {
-        let mut content = content(Path::new(path), cx).await;
-        if let Ok(Some(bytes)) = &mut content
-            && let Some((utf16, text)) = Utf16::decode(bytes)
-        {
-            *bytes = text.into_bytes();
-            utf16_files.insert(path.to_owned(), utf16);
+/// The content of a file in UTF-8, if it is there, or why it cannot be read.
+type ReadContent = Result<Option<Arc<Vec<u8>>>, ToolError>;
+
+/// The files of a patch.
+struct PatchOriginals {
+    contents: HashMap<String, ReadContent>,
+    files: HashMap<String, OriginalBytes>,
+}
+
+impl PatchOriginals {
+    async fn read(patch: &Patch, cx: &ToolContext) -> Self {
+        let (mut contents, mut files) = (HashMap::new(), HashMap::new());
+        for path in patch.files.iter().flat_map(paths) {
+            let content = content(Path::new(path), cx).await.map(|content| content.map(Arc::new));
+            let content = content.map(|content| {
+                content.map(|bytes| {
+                    let (utf16, text) = Utf16::decode(&bytes).unzip();
+                    files.insert(path.to_owned(), OriginalBytes { content: Arc::clone(&bytes).into(), utf16 });
+                    text.map_or(bytes, |text| Arc::new(text.into_bytes()))
+                })
+            });
+            contents.insert(path.to_owned(), content);
         }
-        contents.insert(path.to_owned(), content);
+        Self { contents, files }
     }
-    // The plan asks for the same paths: both come from the patch.
-    let mut read = move |path: &str| contents.remove(path).unwrap_or(Ok(None));
-    let outcome = PATCHING.run(move || plan(&patch, &mut read)).await?;
-    let changes = outcome.map_err(|error: PatchError<ToolError>| ToolError::validation(error.to_string()))?;
-    for change in &changes {
+}
+
+/// Fingerprints of the files by path; none where nothing is written.
+async fn fingerprints(
+    files: &HashMap<String, OriginalBytes>,
+    dry_run: bool,
+    cx: &ToolContext,
+) -> Result<HashMap<String, String>, ToolError> {
+    let mut fingerprints = HashMap::new();
+    for (path, file) in files.iter().filter(|_| !dry_run) {
+        fingerprints.insert(path.clone(), cx.fs().fingerprint_of(file.content.clone()).await?);
+    }
+    Ok(fingerprints)
+}
+
+/// Refuses to add UTF-8 to files of another encoding.
+fn refuse_mixed_encodings(changes: &[PlannedChange]) -> Result<(), ToolError> {
+    for change in changes {
         if let PlannedChange::Update { path, before, bytes, .. } | PlannedChange::Move { from: path, before, bytes, .. } = change {
             refuse_mixed(Path::new(path), before, bytes)?;
         }
     }
-    Ok((changes, utf16_files))
+    Ok(())
 }
 
 /// The changes in the encodings of the files.
-fn encode_changes(mut changes: Vec<PlannedChange>, utf16_files: &Utf16Files) -> Result<Vec<PlannedChange>, ToolError> {
+fn encode_changes(mut changes: Vec<PlannedChange>, files: &HashMap<String, OriginalBytes>) -> Result<Vec<PlannedChange>, ToolError> {
     for change in &mut changes {
-        let (path, contents) = match change {
-            PlannedChange::Add { .. } => continue,
-            PlannedChange::Delete { path, before } => (path, vec![before]),
-            PlannedChange::Update { path, before, bytes, .. } | PlannedChange::Move { from: path, before, bytes, .. } => {
-                (path, vec![before, bytes])
-            }
-        };
-        let Some(utf16) = utf16_files.get(path) else { continue };
-        for content in contents {
-            *content = utf16.encode_bytes(content)?;
+        if let PlannedChange::Update { path, bytes, .. } | PlannedChange::Move { from: path, bytes, .. } = change
+            && let Some(utf16) = files.get(path).and_then(|file| file.utf16.as_ref())
+        {
+            *bytes = utf16.encode_bytes(bytes)?;
         }
     }
     Ok(changes)
@@ -190,51 +222,48 @@ async fn content(path: &Path, cx: &ToolContext) -> Result<Option<Vec<u8>>, ToolE
     }
 }
 
-/// Writes the changes, deletions last. If one fails, the call fails, and the engine restores the files.
-async fn commit(changes: Vec<PlannedChange>, cx: &ToolContext) -> Result<(), ToolError> {
+/// Writes the changes, deletions last, each only if the file still is what was read. If one fails, the call fails, and the engine
+/// restores the files.
+async fn commit(changes: Vec<PlannedChange>, fingerprints: &HashMap<String, String>, cx: &ToolContext) -> Result<(), ToolError> {
     let mut removals = Vec::new();
     for change in changes {
         match change {
             PlannedChange::Add { path, bytes } => write(&path, bytes, None, cx).await?,
-            PlannedChange::Update { path, before, bytes, .. } => write(&path, bytes, Some(before), cx).await?,
+            PlannedChange::Update { path, bytes, .. } => write(&path, bytes, fingerprints.get(&path), cx).await?,
             PlannedChange::Move { from, to, bytes, .. } if cx.fs().is_link(&from) => {
                 if cx.fs().is_read(&from) {
                     write(&to, bytes, None, cx).await?;
                 } else {
                     cx.fs().copy_link(&from, &to).await?;
                 }
-                removals.push((from, Vec::new()));
+                removals.push(from);
             }
-            PlannedChange::Move { from, to, before, bytes, .. } => {
+            PlannedChange::Move { from, to, bytes, .. } => {
                 let written = cx.fs().succeed(&to, &from, bytes).await?;
                 remember(Path::new(&to), &written, cx);
-                removals.push((from, before));
+                removals.push(from);
             }
-            PlannedChange::Delete { path, before } => removals.push((path, before)),
+            PlannedChange::Delete { path, .. } => removals.push(path),
         }
     }
-    for (path, before) in removals {
-        remove(&path, before, cx).await?;
+    for path in removals {
+        remove(&path, fingerprints.get(&path), cx).await?;
     }
     Ok(())
 }
 
-async fn write(path: &str, bytes: Vec<u8>, before: Option<Vec<u8>>, cx: &ToolContext) -> Result<(), ToolError> {
-    let expected = match before {
-        Some(before) => Some(cx.fs().fingerprint_of(before).await?),
-        None => None,
-    };
-    let written = cx.fs().replace(path, bytes, expected.as_deref()).await?;
+async fn write(path: &str, bytes: Vec<u8>, expected: Option<&String>, cx: &ToolContext) -> Result<(), ToolError> {
+    let written = cx.fs().replace(path, bytes, expected.map(String::as_str)).await?;
     remember(Path::new(path), &written, cx);
     Ok(())
 }
 
-async fn remove(path: &str, before: Vec<u8>, cx: &ToolContext) -> Result<(), ToolError> {
+async fn remove(path: &str, expected: Option<&String>, cx: &ToolContext) -> Result<(), ToolError> {
     if cx.fs().is_link(path) {
         return cx.fs().delete_link(path).await;
     }
-    let (expected, now) = (cx.fs().fingerprint_of(before).await?, cx.fs().fingerprint(path).await?);
-    if now.is_some_and(|now| now != expected) {
+    let now = cx.fs().fingerprint(path).await?;
+    if now.is_some_and(|now| Some(&now) != expected) {
         return Err(ToolError::execution(format!(
             "{path} was changed by another program meanwhile, so it was not removed. Read it again."
         )));

@@ -32,6 +32,12 @@ impl From<Vec<u8>> for SharedContent {
     }
 }
 
+impl From<Arc<Vec<u8>>> for SharedContent {
+    fn from(bytes: Arc<Vec<u8>>) -> Self {
+        Self(bytes)
+    }
+}
+
 impl AsRef<[u8]> for SharedContent {
     fn as_ref(&self) -> &[u8] {
         &self.0

@@ -1,13 +1,15 @@
 //! A patch of many files, worked out as a whole.
 
+use std::sync::Arc;
+
 use haft_patch::{FuzzyLevel, HunkPlace, PatchFault, PlannedChange, parse, plan, reverse};
 
 /// Files that have one line each, but for those that are new or cannot be read.
-fn read(path: &str) -> Result<Option<Vec<u8>>, String> {
+fn read(path: &str) -> Result<Option<Arc<Vec<u8>>>, String> {
     match path {
         path if path.contains("new") => Ok(None),
         path if path.contains("locked") => Err("it cannot be read".to_owned()),
-        _ => Ok(Some(b" line\n".to_vec())),
+        _ => Ok(Some(b" line\n".to_vec().into())),
     }
 }
 
@@ -20,22 +22,27 @@ fn changes_say_everything_and_can_be_taken_back() {
     let places = |level| vec![HunkPlace { line: 1, level }];
     let expected = vec![
         PlannedChange::Add { path: "new".into(), bytes: b"x\n".to_vec() },
-        PlannedChange::Update { path: "a".into(), before: line.clone(), bytes: indented.clone(), places: places(FuzzyLevel::Indentation) },
+        PlannedChange::Update {
+            path: "a".into(),
+            before: line.clone().into(),
+            bytes: indented.clone(),
+            places: places(FuzzyLevel::Indentation),
+        },
         PlannedChange::Move {
             from: "b".into(),
             to: "new/b".into(),
-            before: line.clone(),
+            before: line.clone().into(),
             bytes: other.clone(),
             places: places(FuzzyLevel::Exact),
         },
-        PlannedChange::Delete { path: "c".into(), before: line.clone() },
+        PlannedChange::Delete { path: "c".into(), before: line.clone().into() },
     ];
     assert_eq!(changes, expected);
     let back = vec![
         PlannedChange::Add { path: "c".into(), bytes: line.clone() },
-        PlannedChange::Move { from: "new/b".into(), to: "b".into(), before: other, bytes: line.clone(), places: vec![] },
-        PlannedChange::Update { path: "a".into(), before: indented, bytes: line, places: vec![] },
-        PlannedChange::Delete { path: "new".into(), before: b"x\n".to_vec() },
+        PlannedChange::Move { from: "new/b".into(), to: "b".into(), before: other.into(), bytes: line.clone(), places: vec![] },
+        PlannedChange::Update { path: "a".into(), before: indented.into(), bytes: line, places: vec![] },
+        PlannedChange::Delete { path: "new".into(), before: b"x\n".to_vec().into() },
     ];
     assert_eq!(reverse(changes), back);
 }
@@ -53,9 +60,9 @@ fn files_that_cannot_be_read_are_named_with_the_others() {
 #[test]
 fn a_file_that_is_added_again_is_written_anew() {
     let (line, x) = (b" line\n".to_vec(), b"x\n".to_vec());
-    let rewritten = PlannedChange::Update { path: "a".into(), before: line.clone(), bytes: x.clone(), places: vec![] };
+    let rewritten = PlannedChange::Update { path: "a".into(), before: line.clone().into(), bytes: x.clone(), places: vec![] };
     let created = PlannedChange::Add { path: "new".into(), bytes: x };
-    let deleted = PlannedChange::Delete { path: "b".into(), before: line };
+    let deleted = PlannedChange::Delete { path: "b".into(), before: line.into() };
     for (text, expected) in [
         ("*** Add File: a\n+x", vec![rewritten.clone()]),
         ("*** Delete File: ./a\n*** Delete File: b\n*** Add File: a\n+x", vec![deleted, rewritten]),

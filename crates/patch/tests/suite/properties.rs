@@ -93,7 +93,7 @@ fn enveloped(path: &str, hunk: &Hunk) -> String {
 /// What a patch makes of a file.
 fn patched(file: &str, patch: &str) -> Result<Vec<PlannedChange>, String> {
     let patch = parse(patch).map_err(|error| error.to_string())?;
-    plan(&patch, &mut |_| Ok::<_, Infallible>(Some(file.as_bytes().to_vec()))).map_err(|error| error.to_string())
+    plan(&patch, &mut |_| Ok::<_, Infallible>(Some(file.as_bytes().to_vec().into()))).map_err(|error| error.to_string())
 }
 
 fn bytes_of(changes: &[PlannedChange]) -> &[u8] {
@@ -256,7 +256,7 @@ proptest! {
     #[test]
     fn no_patch_and_no_file_makes_a_panic(patch in prop_oneof![soup(), any::<String>()], file in bytes()) {
         if let Ok(patch) = parse(&patch) {
-            let said = match plan(&patch, &mut |_| Ok::<_, Infallible>(Some(file.clone()))) {
+            let said = match plan(&patch, &mut |_| Ok::<_, Infallible>(Some(file.clone().into()))) {
                 Ok(changes) => changes.len().to_string(),
                 Err(error) => error.to_string(),
             };

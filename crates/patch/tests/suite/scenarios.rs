@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use haft_patch::{PlannedChange, parse, plan, reverse};
 
@@ -35,7 +36,7 @@ fn files(folder: &Path) -> Files {
 
 fn planned(files: &Files, patch: &[u8]) -> Result<Vec<PlannedChange>, String> {
     let patch = parse(&String::from_utf8_lossy(patch)).map_err(|error| error.to_string())?;
-    let mut read = |path: &str| Ok::<_, Infallible>(files.get(path.trim_start_matches("./")).cloned());
+    let mut read = |path: &str| Ok::<_, Infallible>(files.get(path.trim_start_matches("./")).cloned().map(Arc::new));
     plan(&patch, &mut read).map_err(|error| error.to_string())
 }
 
@@ -43,10 +44,10 @@ fn make(files: &mut Files, changes: Vec<PlannedChange>) {
     for change in changes {
         match change {
             PlannedChange::Add { path, bytes } => assert_eq!(files.insert(path, bytes), None),
-            PlannedChange::Delete { path, before } => assert_eq!(files.remove(&path), Some(before)),
-            PlannedChange::Update { path, before, bytes, .. } => assert_eq!(files.insert(path, bytes), Some(before)),
+            PlannedChange::Delete { path, before } => assert_eq!(files.remove(&path).as_ref(), Some(&*before)),
+            PlannedChange::Update { path, before, bytes, .. } => assert_eq!(files.insert(path, bytes).as_ref(), Some(&*before)),
             PlannedChange::Move { from, to, before, bytes, .. } => {
-                assert_eq!(files.remove(&from), Some(before));
+                assert_eq!(files.remove(&from).as_ref(), Some(&*before));
                 assert_eq!(files.insert(to, bytes), None);
             }
         }
