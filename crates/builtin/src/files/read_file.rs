@@ -20,7 +20,7 @@ use self::repeated::RepeatCheck;
 use crate::shared::brief;
 use crate::shared::pager::TextWindow;
 use crate::shared::picture::{self, PictureFormat};
-use crate::shared::text_file::CHUNK;
+use crate::shared::text_file::HEAD;
 
 /// Read the contents of a file from local storage. At most 2,000 lines or 100 KB at a time; a note at the end names the offset to
 /// continue with. Pictures are shown, PDF documents and Jupyter notebooks become text, and a directory is listed. Not for other binary
@@ -107,7 +107,7 @@ impl Tool for ReadFile {
 
 /// Shows a file by its format, which its bytes tell, except for notebooks.
 async fn show(name: &str, params: &Params, reader: &dyn FileReader, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-    let head = reader.read_at(0, CHUNK).await?;
+    let head = reader.read_at(0, HEAD).await?;
     if params.wants_text() {
         return page::show(name, params, reader, head, cx).await;
     }

@@ -1,5 +1,7 @@
 //! Text in any encoding, read by pages: memory does not depend on the file's size.
 
+use std::borrow::Cow;
+
 use encoding_rs::{Decoder, DecoderResult, Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use haft_contract::{ErrorKind, FileReader, ToolError};
 use haft_text::numbers;
@@ -7,7 +9,10 @@ use haft_text::numbers;
 use super::binary;
 use super::pager::{TextPage, TextPager, TextWindow, newlines};
 
-/// How much is read at once, and how much of a file decides what it is.
+/// How much of a file decides what it is, and how much is read at once of its beginning: pages there need no more, and so little is
+/// read without a hop to another thread.
+pub(crate) const HEAD: usize = 64 * 1024;
+/// How much is read at once of the rest.
 pub(crate) const CHUNK: usize = 256 * 1024;
 /// How much is decoded at once: most pages are shorter than what is read.
 const DECODED: usize = 32 * 1024;
@@ -18,6 +23,8 @@ pub(crate) struct TextFile<'a> {
     chunks: FileChunks<'a>,
     encoding: &'static Encoding,
     decoder: Decoder,
+    /// Whether the decoder was used: only then can it have seen a part of a character.
+    is_decoding: bool,
     has_bom: bool,
     format: Option<&'static str>,
     invalid: InvalidBytes,
@@ -50,7 +57,7 @@ impl InvalidBytes {
 }
 
 impl<'a> TextFile<'a> {
-    /// Checks the first [`CHUNK`] of a file for a byte order mark, and whether it is text. A byte order mark overrides a
+    /// Checks the first [`HEAD`] of a file for a byte order mark, and whether it is text. A byte order mark overrides a
     /// declared Unicode encoding; `name` is for messages.
     pub(crate) fn begin(
         name: &'a str,
@@ -65,10 +72,10 @@ impl<'a> TextFile<'a> {
         if encoding.is_ascii_compatible() && binary::has_nul(&head) {
             return Err(not_text(name, reader.size(), format, &head));
         }
-        let mut chunks = FileChunks { reader, position: head.len() as u64, ready: None, drained: head.len() < CHUNK };
+        let mut chunks = FileChunks { reader, position: head.len() as u64, ready: None, drained: head.len() < HEAD };
         chunks.put_back(head, skipped);
         let decoder = encoding.new_decoder_without_bom_handling();
-        Ok(Self { name, chunks, encoding, decoder, has_bom: bom.is_some(), format, invalid: InvalidBytes::default() })
+        Ok(Self { name, chunks, encoding, decoder, is_decoding: false, has_bom: bom.is_some(), format, invalid: InvalidBytes::default() })
     }
 
     /// The size in bytes.
@@ -100,7 +107,8 @@ impl<'a> TextFile<'a> {
                 let rest = chunk.split_off(DECODED);
                 self.chunks.put_back(rest, 0);
             }
-            pager.feed(&self.decode(&chunk));
+            let text = self.decode(&chunk);
+            pager.feed(&text);
             if self.chunks.ended() {
                 break;
             }
@@ -121,10 +129,18 @@ impl<'a> TextFile<'a> {
         Ok(TextPager::after(window, lines, begun))
     }
 
-    fn decode(&mut self, bytes: &[u8]) -> String {
+    fn decode<'b>(&mut self, bytes: &'b [u8]) -> Cow<'b, str> {
+        self.invalid.decoded += bytes.len() as u64;
+        match str::from_utf8(bytes) {
+            Ok(text) if self.encoding == UTF_8 && !self.is_decoding => Cow::Borrowed(text),
+            _ => Cow::Owned(self.decode_slowly(bytes)),
+        }
+    }
+
+    fn decode_slowly(&mut self, bytes: &[u8]) -> String {
+        self.is_decoding = true;
         let capacity = self.decoder.max_utf8_buffer_length_without_replacement(bytes.len()).unwrap_or(CHUNK * 3);
         let (mut text, mut rest) = (String::with_capacity(capacity), bytes);
-        self.invalid.decoded += bytes.len() as u64;
         let last = self.chunks.ended();
         loop {
             let (result, read) = self.decoder.decode_to_string_without_replacement(rest, &mut text, last);
@@ -194,8 +210,9 @@ impl FileChunks<'_> {
     }
 
     async fn read(&mut self) -> Result<Vec<u8>, ToolError> {
-        let chunk = self.reader.read_at(self.position, CHUNK).await?;
-        self.drained = chunk.len() < CHUNK;
+        let length = if self.position < CHUNK as u64 { HEAD } else { CHUNK };
+        let chunk = self.reader.read_at(self.position, length).await?;
+        self.drained = chunk.len() < length;
         Ok(chunk)
     }
 

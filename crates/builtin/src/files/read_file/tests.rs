@@ -6,6 +6,7 @@ use haft_testkit::{FakeHost, FileOperation, context_for, expect_error, expect_te
 use serde_json::{Value, json};
 
 use super::*;
+use crate::shared::text_file::CHUNK;
 
 /// What a page holds unless more is asked for.
 const BYTES: usize = 100 * 1024;
@@ -221,11 +222,13 @@ async fn reads_are_small_and_no_more_than_needed() {
         read(&host, arguments).await.unwrap();
         host.files.reads()[before..].iter().map(|read| (read.offset, read.length)).collect::<Vec<_>>()
     };
-    assert_eq!(reads(json!({"path": "f"})).await, [(0, CHUNK)]);
-    let all: Vec<_> = (0..10).map(|chunk| (chunk * CHUNK as u64, CHUNK)).collect();
-    assert_eq!(reads(json!({"path": "f", "offset": 199_999})).await, all[..9]);
+    assert_eq!(reads(json!({"path": "f"})).await, [(0, HEAD)]);
+    let beginning = (0..4).map(|chunk| (chunk * HEAD as u64, HEAD));
+    let all: Vec<_> = beginning.chain((1..9).map(|chunk| (chunk * CHUNK as u64, CHUNK))).collect();
+    assert_eq!(reads(json!({"path": "f", "offset": 5000})).await, all[..2]);
+    assert_eq!(reads(json!({"path": "f", "offset": 199_999})).await, all);
     host.files.put("small", "x");
-    assert_eq!(reads(json!({"path": "small"})).await, [(0, CHUNK)]);
+    assert_eq!(reads(json!({"path": "small"})).await, [(0, HEAD)]);
 }
 
 #[tokio::test]
