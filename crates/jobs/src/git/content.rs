@@ -1,6 +1,7 @@
 //! What the files of a Git folder may hold. Git takes some of them for commands when it continues an operation.
 
 use super::config;
+use super::index::{has_usual_paths, is_usual_path};
 use super::refname::{is_branch_name, is_hex, is_object_id, is_ref_name};
 
 /// Merge strategies that are part of Git; any other name is a program.
@@ -101,13 +102,21 @@ pub(super) enum Content {
     Conflicts,
     /// As `config.worktree` after `git sparse-checkout`.
     SparseSettings,
+    /// The index, or a part of it.
+    Index,
 }
 
 impl Content {
+    /// A larger file is refused.
+    pub(super) fn max_bytes(self) -> u64 {
+        if self == Self::Index { 256 << 20 } else { 64 << 20 }
+    }
+
     /// Whether these bytes are what they should be.
     pub(super) fn accepts(self, bytes: &[u8]) -> bool {
         match self {
             Self::Text => true,
+            Self::Index => has_usual_paths(bytes),
             Self::SparseSettings => lines(bytes).all(|line| SPARSE_SETTINGS.iter().any(|known| line == known.as_bytes())),
             Self::Ref => is_ref(bytes),
             Self::Ids => lines(bytes).all(is_object_id) || is_ref(bytes),
@@ -239,11 +248,7 @@ fn is_conflict(entry: &[u8]) -> bool {
     let mut parts = entry.splitn(2, |byte| *byte == b'\t');
     let id = parts.next().unwrap_or_default();
     let id = id.split(|byte| *byte == b'.').next().unwrap_or_default();
-    let is_inside = |path: &[u8]| {
-        !path.starts_with(b"/")
-            && path.split(|byte| *byte == b'/').all(|name| !name.is_empty() && name != b".." && !name.eq_ignore_ascii_case(b".git"))
-    };
-    is_object_id(id) && parts.next().is_some_and(is_inside)
+    is_object_id(id) && parts.next().is_some_and(is_usual_path)
 }
 
 #[cfg(test)]

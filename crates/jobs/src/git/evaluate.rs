@@ -11,8 +11,6 @@ use super::settle::Area;
 use super::upper::{Change, Now};
 use super::worktree::{Verdict, evaluate_worktree, is_moved};
 
-/// A larger file of state is refused; only an index and a log are of any size, and they are not read.
-const MAX_BYTES: u64 = 64 << 20;
 const TRUSTED: &str = "Git runs or trusts it, or does not know it";
 const SPECIAL: &str = "it is a link, a pipe or a device, and Git's own files are ordinary ones";
 const MALFORMED: &str = "its content is not what Git writes there, or names a program";
@@ -128,7 +126,7 @@ impl Evaluate<'_, '_, '_> {
             (Class::Config, Now::File) => self.plan.config = true,
             (Class::Head, _) => self.key_file(change, Content::Ref, Turn::Head),
             (Class::PackedRefs, _) => self.key_file(change, Content::PackedRefs, Turn::PackedRefs),
-            (Class::Index, _) => self.together(change, Content::Text, Turn::Index),
+            (Class::Index, _) => self.together(change, Content::Index, Turn::Index),
             (Class::Together(content), _) => {
                 let turn = if content == Content::Ref { Turn::Ref } else { Turn::State };
                 self.together(change, content, turn);
@@ -217,14 +215,14 @@ impl Evaluate<'_, '_, '_> {
 
     fn is_accepted(&self, change: &Change, content: Content) -> bool {
         let is_plain = change.now == Now::Deleted || content == Content::Text;
-        is_plain || self.area.upper.read(&change.path, MAX_BYTES).is_ok_and(|bytes| content.accepts(&bytes))
+        is_plain || self.area.upper.read(&change.path, content.max_bytes()).is_ok_and(|bytes| content.accepts(&bytes))
     }
 
     /// Whether the file was as a command may leave it: what is more in it was the user's.
     fn is_accepted_below(&self, change: &Change, content: Content) -> bool {
         match self.area.lower.entry(&change.path) {
             Ok(None) => true,
-            _ => self.area.lower.read(&change.path, MAX_BYTES).is_ok_and(|bytes| content.accepts(&bytes)),
+            _ => self.area.lower.read(&change.path, content.max_bytes()).is_ok_and(|bytes| content.accepts(&bytes)),
         }
     }
 
@@ -233,7 +231,7 @@ impl Evaluate<'_, '_, '_> {
         let is_comment = |bytes: Vec<u8>| bytes.split(|byte| *byte == b'\n').all(|line| line.is_empty() || line.starts_with(b"#"));
         inside == Path::new("info/exclude")
             && self.area.lower.entry(&change.path).is_ok_and(|below| below.is_none())
-            && self.area.upper.read(&change.path, MAX_BYTES).is_ok_and(is_comment)
+            && self.area.upper.read(&change.path, Content::Text.max_bytes()).is_ok_and(is_comment)
     }
 
     fn refuse(&mut self, change: &Change, why: &str) {

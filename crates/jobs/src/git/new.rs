@@ -23,8 +23,8 @@ use crate::quarantine::{Origin, Quarantine};
 /// A repository with more entries is moved to quarantine whole.
 const MAX_ENTRIES: usize = 300_000;
 const MAX_DEPTH: usize = 64;
-/// Larger files of state are not Git's.
-const MAX_STATE: u64 = 1 << 20;
+/// A longer list of folders is not Git's.
+const MAX_LIST: u64 = 1 << 20;
 const TRUSTED: &str = "Git runs or trusts it";
 
 /// What is known of a repository that is cleaned.
@@ -168,6 +168,7 @@ impl<'a> Cleaner<'a> {
             (Class::Together(content) | Class::Single(content), _) if !self.holds(path, content) => {
                 refuse("its content is not what Git writes there")
             }
+            (Class::Index, _) if !self.holds(path, Content::Index) => refuse("it leads Git to files outside of the working tree"),
             (Class::Refused, [b"objects", b"info", b"alternates"]) if self.are_inside(path) => None,
             (
                 Class::Refused,
@@ -183,14 +184,14 @@ impl<'a> Cleaner<'a> {
     }
 
     fn holds(&self, path: &Path, content: Content) -> bool {
-        content == Content::Text || self.tree.read(path, MAX_STATE).is_ok_and(|bytes| content.accepts(&bytes))
+        content == Content::Text || self.tree.read(path, content.max_bytes()).is_ok_and(|bytes| content.accepts(&bytes))
     }
 
     /// Whether every folder that objects are borrowed from lies in a writable root.
     fn are_inside(&self, path: &Path) -> bool {
         let is_inside =
             |line: &[u8]| path_of(line).is_some_and(|named| lies_in(&normalize(&self.path.join("objects").join(named)), self.new.writable));
-        let lines = self.tree.read(path, MAX_STATE).unwrap_or_default();
+        let lines = self.tree.read(path, MAX_LIST).unwrap_or_default();
         lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).all(is_inside)
     }
 

@@ -68,7 +68,7 @@ pub(super) fn classify(owner: Owner, path: &[u8]) -> Class {
     match (owner, parts.as_slice()) {
         (_, [b"HEAD"]) => Class::Head,
         (_, [b"index"]) => Class::Index,
-        (_, [name]) if name.starts_with(b"sharedindex.") && is_hex(&name[12..]) => Class::Together(Content::Text),
+        (_, [name]) if name.starts_with(b"sharedindex.") && is_hex(&name[12..]) => Class::Together(Content::Index),
         (_, [name]) if IDS.contains(name) => Class::Together(Content::Ids),
         (_, [name]) if TEXTS.contains(name) => Class::Together(Content::Text),
         (_, [name]) if SINGLE_TEXTS.contains(name) => Class::Single(Content::Text),
@@ -188,7 +188,7 @@ mod tests {
             ("info/exclude", Class::Refused),
             ("fsmonitor--daemon.ipc", Class::Refused),
             ("remotes/origin", Class::Refused),
-            ("sharedindex.ID", Class::Together(Content::Text)),
+            ("sharedindex.ID", Class::Together(Content::Index)),
         ];
         for (path, class) in cases {
             assert_eq!(classify(Owner::Repository, path.replace("ID", id).as_bytes()), *class, "{path}");

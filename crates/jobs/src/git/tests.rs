@@ -145,6 +145,7 @@ impl World {
             &["rebase", "--continue"],
             &["cherry-pick", "--continue"],
             &["checkout", "-q", "other"],
+            &["checkout", "-q", "--", "."],
             &["stash", "list"],
             &["branch", "-a"],
             &["fetch", "-q", "--all"],

@@ -150,6 +150,16 @@ const ATTACKS: &[(&str, &str, &[&str])] = &[
         "mkdir .git/sequencer; printf '[options]\\n\\tstrategy = ../x\\n' > .git/sequencer/opts; echo 'pick HEAD' > .git/sequencer/todo; git rev-parse HEAD > .git/sequencer/head",
         &["sequencer/opts"],
     ),
+    (
+        "index with a hook",
+        "printf '#!/bin/sh\\ntouch $MARKER\\n' > evil; git update-index --add --cacheinfo 100755,$(git hash-object -w evil),!git/hooks/post-checkout; python3 -c \"import hashlib; b = open('.git/index', 'rb').read()[:-20].replace(b'!git/hooks/post-checkout', b'.git/hooks/post-checkout'); open('.git/index', 'wb').write(b + hashlib.sha1(b).digest())\"",
+        &["index"],
+    ),
+    (
+        "index with a path that leads up",
+        "echo x > evil; git update-index --add --cacheinfo 100755,$(git hash-object -w evil),!!/marker; python3 -c \"import hashlib; b = open('.git/index', 'rb').read()[:-20].replace(b'!!/marker', b'../marker'); open('.git/index', 'wb').write(b + hashlib.sha1(b).digest())\"",
+        &["index"],
+    ),
     ("linked index", "cp .git/index x; rm .git/index; ln -s ../x .git/index", &["index"]),
     ("linked HEAD", "rm .git/HEAD; ln -s refs/heads/other .git/HEAD", &["HEAD"]),
     ("linked refs", "rm -r .git/refs/heads; ln -s /tmp .git/refs/heads", &["refs/heads", "refs/heads/main", "refs/heads/other"]),

@@ -99,6 +99,10 @@ fn nothing_that_a_new_repository_brings_is_run() {
             "git -C n config extensions.worktreeConfig true; git config -f n/.git/config.worktree core.fsmonitor 'touch $MARKER'",
             &["config.worktree"],
         ),
+        (
+            "cd n; echo x > x; git update-index --add --cacheinfo 100755,$(git hash-object -w x),!!/!!/marker; python3 -c \"import hashlib; b = open('.git/index', 'rb').read()[:-20].replace(b'!!/!!/marker', b'../../marker'); open('.git/index', 'wb').write(b + hashlib.sha1(b).digest())\"",
+            &["index"],
+        ),
         ("mkdir -p n/.git/objects/info; echo /etc > n/.git/objects/info/alternates", &["objects/info/alternates"]),
         (
             "mkdir -p n/.git/info; echo '* filter=x' > n/.git/info/attributes; git -C n config filter.x.clean 'touch $MARKER'",
