@@ -8,11 +8,13 @@ mod agent_types;
 mod attachment_files;
 mod automation;
 mod blobs;
+mod call_setup;
 mod channels;
 mod cleaning;
 mod command_rules;
 mod config_lint;
 mod cut_off_turn;
+mod explainer;
 mod hooks;
 mod host;
 mod jobs;
@@ -40,6 +42,7 @@ mod session;
 mod settings;
 mod settings_access;
 mod shell;
+mod state;
 mod sub_agents;
 mod tool_settings;
 mod transcription;
@@ -51,30 +54,29 @@ mod workers;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, OnceLock};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use haft_agent::{DeferredTools, DenySpending, DisclosedTools, Runner, SpendingApprover, TurnWatcher};
+use haft_agent::{DeferredTools, DenySpending, DisclosedTools, Runner, SpendingApprover};
 use haft_channels::ChannelService;
 use haft_config::Loaded;
-use haft_contract::ports::Services;
 use haft_contract::{Plan, ToolSource};
-use haft_engine::{CallLimits, Engine, EngineBuilder, Event, EventSink, Registry, Session, SessionBuilder};
+use haft_engine::{Registry, Session};
 use haft_gateway::{PageApprovals, PageBrowsers, PageCanvas};
-use haft_host::LocalHost;
 use haft_mcp::client::McpServers;
 use haft_memory::MemoryService;
 use haft_nodes::NodeHub;
 use haft_policy::{AllowList, Decision, ListEntry, Policy, RuleLists, StandardPolicy, Verdict};
-use haft_provider::Model;
-use haft_store::{Blobs, CallLog, FileBlobs, InMemoryCallLog, OpenedState, StateStore, StoreError};
+use haft_store::StateStore;
 use haft_tui::time::local_time;
 
 pub(crate) use self::automation::{SchedulerLock, folder_key, signal_file};
 pub(crate) use self::blobs::open_blobs;
+pub(crate) use self::call_setup::{CallSetup, ConversationParts, SessionStart};
 pub(crate) use self::channels::{ChannelCaller, ServedChannels};
 pub(crate) use self::cleaning::finish as finish_cleaning;
 pub(crate) use self::config_lint::warn_of_settings;
 pub(crate) use self::cut_off_turn::{TurnProgress, turn_progress};
+pub(crate) use self::explainer::Explainer;
 pub(crate) use self::jobs::JobSettings;
 pub(crate) use self::lineage::Lineage;
 pub(crate) use self::lint::warn_of_idle_rules;
@@ -94,6 +96,7 @@ pub(crate) use self::settings::{
     workspace,
 };
 use self::shell::Calls;
+pub(crate) use self::state::{open_store, remove_store, store, store_address};
 pub(crate) use self::sub_agents::{conversation_agents, conversation_services};
 pub(crate) use self::tool_settings::max_rounds;
 pub(crate) use self::trust::TrustedFolders;
@@ -102,7 +105,7 @@ pub(crate) use self::work_limits::WorkLimits;
 pub(crate) use self::workers::{CallWork, FleetLink, TurnWork, WorkBody, failure as fleet_failure, serve_metrics};
 use crate::arguments::{CallerArgs, Common};
 use crate::failure::Failure;
-use crate::output::{Output, configure_display, warn};
+use crate::output::{Output, configure_display};
 use crate::terminal::{SpendingPrompt, Terminal};
 
 /// Format of a day.
@@ -134,78 +137,11 @@ pub(crate) fn registry() -> Result<Arc<Registry>, Failure> {
     Ok(Arc::new(registry))
 }
 
-/// The database of calls, conversations and jobs. A damaged one is replaced, with a warning.
-pub(crate) fn store(folder: &Path) -> Result<Arc<StateStore>, Failure> {
-    let OpenedState { store, notice } = open_store(folder)?;
-    if let Some(notice) = &notice {
-        warn(notice);
-    }
-    Ok(Arc::new(store))
-}
-
-/// The same, with the warning. `HAFT_STORE` names a server to use instead of the file in the folder.
-pub(crate) fn open_store(folder: &Path) -> Result<OpenedState, StoreError> {
-    let address = store_address();
-    let opened = StateStore::open(address.as_deref(), folder)?;
-    if address.is_some() {
-        // Signals and spills lie in the folder also then: it has to be private before anything else makes it.
-        FileBlobs::open(folder)?;
-    }
-    Ok(opened)
-}
-
-/// The address of the server that the user names, which may hold a password.
-pub(crate) fn store_address() -> Option<String> {
-    std::env::var("HAFT_STORE").ok().filter(|address| !address.is_empty())
-}
-
-/// Removes everything of a store on a server, with its schema.
-pub(crate) fn remove_store(address: &str) -> Result<(), Failure> {
-    Ok(StateStore::remove_schema(address)?)
-}
-
 /// Whether the user at the terminal may be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UserPrompts {
     Allowed,
     Never,
-}
-
-/// How the session of a conversation starts.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum SessionStart<'a> {
-    /// With this id.
-    New(&'a str),
-    /// With the state of a session whose settings changed.
-    Resume(&'a Session),
-}
-
-/// What a conversation keeps when its settings change.
-pub(crate) struct ConversationParts {
-    pub(crate) log: Arc<dyn CallLog>,
-    pub(crate) jobs: JobSettings,
-    pub(crate) prompts: UserPrompts,
-    pub(crate) services: Services,
-    /// Where it is the conversation of a sub-agent: what it comes from.
-    pub(crate) lineage: Option<Lineage>,
-    /// Where it is the conversation of a channel: whose message it answers.
-    pub(crate) caller: Option<ChannelCaller>,
-}
-
-/// What answers calls.
-pub(crate) struct CallSetup {
-    pub(crate) engine: Engine,
-    pub(crate) session: Session,
-    pub(crate) log: Arc<dyn CallLog>,
-    /// Its tools are open to `tool_search` as long as this is.
-    _disclosed: DisclosedTools,
-}
-
-impl CallSetup {
-    pub(crate) fn new(engine: Engine, session: Session, log: Arc<dyn CallLog>) -> Self {
-        let disclosed = DEFERRED.disclose(&engine, &session, &[]);
-        Self { engine, session, log, _disclosed: disclosed }
-    }
 }
 
 /// The loaded configuration, from which the rest is built.
@@ -351,94 +287,6 @@ impl Wire {
         self.settings.own_file().map_err(Failure::config)
     }
 
-    /// An engine that plans against the real files and records nothing.
-    pub(crate) fn explainer(&self) -> Result<Explainer<'_>, Failure> {
-        let blobs = open_blobs(&self.settings.data_folder, None)?;
-        let spills = blobs.spill_folder().to_owned();
-        let host = self.host(&self.settings.agent, &self.settings.workspace, Some(&spills), JobSettings::default, Calls::OfUser)?;
-        let engine = self.engine(Arc::new(InMemoryCallLog::default()), blobs, &self.settings.workspace)?;
-        Ok(Explainer { wire: self, engine, host, spills })
-    }
-
-    /// An engine that answers and undoes calls in this folder.
-    pub(crate) fn calling(
-        &self,
-        folder: &Path,
-        log: Arc<dyn CallLog>,
-        jobs: impl FnOnce() -> JobSettings + Send + 'static,
-        prompts: UserPrompts,
-        who: &CallerArgs,
-        services: Services,
-    ) -> Result<CallSetup, Failure> {
-        let blobs = open_blobs(&self.settings.data_folder, None)?;
-        let host = self.host_with(self.settings.agent.as_str(), folder, Some(blobs.spill_folder()), jobs, Calls::OfUser, services)?;
-        let engine = self.engine(Arc::clone(&log), blobs, folder)?;
-        let dialect = self.settings.dialect(&self.settings.agent, who.provider.as_deref());
-        let session = self.session(host, &self.settings.agent, prompts, None).dialect(dialect);
-        Ok(CallSetup::new(engine, session::as_if(session, who).build(), log))
-    }
-
-    /// An engine and a machine that restore files of calls in this folder.
-    pub(crate) fn restoring(&self, folder: &Path, log: Arc<dyn CallLog>) -> Result<CallSetup, Failure> {
-        let (blobs, agent) = (open_blobs(&self.settings.data_folder, None)?, &self.settings.agent);
-        let spills = Some(blobs.spill_folder());
-        let host = self.host_with(agent.as_str(), folder, spills, JobSettings::default, Calls::Undone, Services::default())?;
-        let engine = self.engine(Arc::clone(&log), blobs, folder)?;
-        Ok(CallSetup::new(engine, self.session(host, agent, UserPrompts::Never, None).build(), log))
-    }
-
-    /// As [`Wire::calling`], for a conversation with a model, whose events go to the watcher.
-    pub(crate) fn conversing(
-        &self,
-        ConversationParts { log, jobs, prompts, services, lineage, caller }: ConversationParts,
-        start: SessionStart<'_>,
-        model: &Model,
-        watcher: &Arc<dyn TurnWatcher>,
-    ) -> Result<CallSetup, Failure> {
-        // In the background: the first answer does not wait for them.
-        self.mcp.start_unknown();
-        let (folder, agent) = (&self.settings.workspace, &self.settings.agent);
-        let id = match start {
-            SessionStart::New(id) => id,
-            SessionStart::Resume(before) => before.id(),
-        };
-        let blobs = open_blobs(&self.settings.data_folder, Some(id))?;
-        let owner = lineage.as_ref().map_or_else(|| agent.as_str().into(), |lineage| lineage.owner(agent));
-        let host = self.host_with(owner, folder, Some(blobs.spill_folder()), move || jobs, Calls::OfModel, services)?;
-        let engine = self.engine(Arc::clone(&log), blobs, folder)?;
-        let session = self.session(Arc::clone(&host), agent, prompts, Some(watcher));
-        let dialect = self.settings.dialect(agent, Some(&format!("{}/{}", model.provider, model.name)));
-        let session = session.model(model.provider.as_str(), Some(model.name.clone())).dialect(dialect);
-        let session = match start {
-            SessionStart::New(id) => session.id(id),
-            SessionStart::Resume(before) => session.continuing(before),
-        };
-        let session = match &lineage {
-            Some(lineage) => lineage.restrict(self, &host, start, session),
-            None => session,
-        };
-        let session = match &caller {
-            Some(caller) => caller.restrict(session),
-            None => session,
-        };
-        Ok(CallSetup::new(engine, session.build(), log))
-    }
-
-    /// An engine that reads files for the user: in the workspace and its roots, and in the folder that the user named. Lists and rules on
-    /// tools are for models; those on reading hold, because the file system enforces them.
-    pub(crate) fn reading(&self, folder: Option<&Path>) -> Result<CallSetup, Failure> {
-        let blobs = open_blobs(&self.settings.data_folder, None)?;
-        let host = self.reading_host(folder)?;
-        let log: Arc<dyn CallLog> = Arc::new(InMemoryCallLog::default());
-        let engine = Engine::builder(Arc::clone(&self.registry), Arc::clone(&log), blobs).build();
-        let session = Session::builder(host)
-            .owner()
-            .agent(self.settings.agent.as_str())
-            .access(haft_contract::Access::ReadOnly)
-            .workspace(&self.settings.workspace);
-        Ok(CallSetup::new(engine, session.build(), log))
-    }
-
     /// Why the rules of the agent refuse to read a path, if they do. A question is no refusal: the user named the file.
     pub(crate) fn denies_reading(&self, path: &Path, session: &Session) -> Option<String> {
         let location = session.host().files().locate(path).ok()?;
@@ -462,30 +310,6 @@ impl Wire {
         self.settings.provenance.value_at(&["agents", &self.settings.agent, "prompt"]).as_text()
     }
 
-    /// Hooks run in the folder of the call.
-    fn engine(&self, log: Arc<dyn CallLog>, blobs: Arc<dyn Blobs>, folder: &Path) -> Result<Engine, Failure> {
-        let engine = Engine::builder(Arc::clone(&self.registry), log, blobs);
-        let engine = engine.policy(Arc::clone(&self.policy) as _).limits(self.limits()).events(Arc::new(WarningPrinter));
-        let engine = match self.quotas()? {
-            Some(quotas) => engine.hook(Arc::new(quotas::QuotaHook(quotas))),
-            None => engine,
-        };
-        let hooks = hooks::hooks(&self.settings, &self.policy, folder)?;
-        Ok(hooks.into_iter().fold(engine, EngineBuilder::hook).build())
-    }
-
-    fn limits(&self) -> CallLimits {
-        let config = &self.settings.config;
-        let mut limits = CallLimits::default();
-        limits.output_bytes = config.limits.output_bytes;
-        limits.argument_bytes = config.limits.argument_bytes;
-        limits.spill_bytes = config.limits.spill_bytes;
-        limits.spill_age = config.retention.spills.age.unwrap_or(Duration::MAX);
-        limits.approval = config.approvals.timeout;
-        limits.summary_bytes = config.history.summary_bytes;
-        limits
-    }
-
     /// Where processes of this user find each other.
     pub(crate) fn run_folder(&self) -> PathBuf {
         self.settings.data_folder.join(jobs::RUN)
@@ -495,48 +319,5 @@ impl Wire {
     pub(crate) fn recorded_jobs(&self, store: &Arc<StateStore>) -> impl FnOnce() -> JobSettings + Send + use<> {
         let (store, workspace, data_folder) = (Arc::clone(store), self.settings.workspace.clone(), self.settings.data_folder.clone());
         move || JobSettings::with_registry(store.jobs(), &workspace, &data_folder)
-    }
-}
-
-/// Explains decisions for any agent and caller.
-pub(crate) struct Explainer<'a> {
-    wire: &'a Wire,
-    pub(crate) engine: Engine,
-    host: Arc<LocalHost>,
-    spills: PathBuf,
-}
-
-impl Explainer<'_> {
-    /// The session of an agent, called by this user.
-    pub(crate) fn session(&self, agent: Option<&str>, who: &CallerArgs) -> Result<Session, Failure> {
-        let dialect = self.wire.settings.dialect(agent.unwrap_or(&self.wire.settings.agent), who.provider.as_deref());
-        self.wire.session_as_if(|| Ok(self.builder(agent)?.dialect(dialect)), who)
-    }
-
-    /// The session of an agent, to be completed.
-    pub(crate) fn builder(&self, agent: Option<&str>) -> Result<SessionBuilder, Failure> {
-        let agent = agent.map_or_else(|| Ok(self.wire.settings.agent.clone()), haft_config::agent_name).map_err(Failure::usage)?;
-        self.wire.known_agent(&agent)?;
-        // Another agent has other rules, and the file system enforces some of them.
-        let host = if agent == self.wire.settings.agent {
-            Arc::clone(&self.host)
-        } else {
-            self.wire.host(&agent, &self.wire.settings.workspace, Some(&self.spills), JobSettings::default, Calls::OfUser)?
-        };
-        Ok(self.wire.session(host, &agent, UserPrompts::Never, None))
-    }
-}
-
-/// Prints what a result does not say: that a call is not recorded, a hook failed, a rule was not saved.
-struct WarningPrinter;
-
-impl EventSink for WarningPrinter {
-    fn event(&self, event: &Event<'_>) {
-        match event {
-            Event::NotRecorded { why, .. } => warn(&format!("this call is not in the history: {why}")),
-            Event::NotKept { rules, why, .. } => warn(&format!("allowed for this session alone: {} ({why})", rules.join(", "))),
-            Event::HookFailed { hook, why, .. } => warn(&format!("the hook '{hook}' failed: {why}")),
-            _ => {}
-        }
     }
 }

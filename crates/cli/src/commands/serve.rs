@@ -6,8 +6,10 @@ mod backend;
 mod changes;
 mod config_files;
 mod delivery;
+mod known_server;
 mod machine;
 mod memory;
+mod nodes;
 mod restart;
 mod servers;
 mod settings;
@@ -20,12 +22,10 @@ mod undo;
 mod workers;
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use haft_gateway::{Gateway, GatewayError, GatewayOptions, PageApprovals, PageBrowsers, PageCanvas, ServedSessions, TlsFiles};
-use haft_nodes::{ControlServer, NodeHub};
 use haft_store::CallLog;
 use ring::digest::{SHA256, digest};
 use serde_json::json;
@@ -34,13 +34,15 @@ use tokio_util::sync::CancellationToken;
 
 use self::automation::ServedJobs;
 use self::backend::ServeBackend;
+use self::known_server::KnownServer;
+use self::nodes::ServedNodes;
 use self::tenant::OwnSeat;
 use self::tenants::TenantProcesses;
 use crate::arguments::{Common, ServeArgs};
 use crate::commands::block_on;
 use crate::commands::interrupt::interruptible;
 use crate::failure::{Exit, Failure};
-use crate::output::{Output, note, warn};
+use crate::output::{Output, note};
 use crate::wire::{self, ServedChannels, ServedParts, ServerControl, Wire};
 
 /// Where programs of this user find a running server, in the folder for sockets.
@@ -123,6 +125,13 @@ async fn serve(common: &Common, request: &ServeArgs, output: &Output, wire: Wire
     let (served, _) = Box::pin(interruptible(gateway.serve(&stop), &stop)).await?;
     restarting.abort();
     stop.cancel();
+    end_parts(tenants, nodes, &jobs).await;
+    served.map_err(|error| failure(&error))?;
+    Ok(control.restart_request().map(|_| address))
+}
+
+/// Waits for what the server started beside the page.
+async fn end_parts(tenants: Option<Arc<TenantProcesses>>, nodes: Option<JoinHandle<()>>, jobs: &ServedJobs) {
     if let Some(tenants) = tenants {
         tenants.end().await;
     }
@@ -131,8 +140,6 @@ async fn serve(common: &Common, request: &ServeArgs, output: &Output, wire: Wire
     }
     // Runs whose turn has ended are stored; the others are continued by the next server.
     tokio::time::timeout(JOB_GRACE, jobs.scheduler.drained()).await.ok();
-    served.map_err(|error| failure(&error))?;
-    Ok(control.restart_request().map(|_| address))
 }
 
 /// Hands requests of tenants to their processes.
@@ -164,45 +171,6 @@ fn reload(backend: &Arc<ServeBackend>, sessions: &ServedSessions) -> Arc<dyn Fn(
         backend.reload();
         sessions.use_new_settings();
     })
-}
-
-/// The paired machines of this server, and the socket by which other programs of this user reach them.
-#[derive(Default)]
-struct ServedNodes {
-    hub: Option<NodeHub>,
-    control: Option<ControlServer>,
-}
-
-impl ServedNodes {
-    /// Answers other programs of this user until the server stops.
-    fn serve(self, stop: &CancellationToken) -> Option<JoinHandle<()>> {
-        let (control, stop) = (self.control?, stop.clone());
-        Some(tokio::spawn(async move { control.serve(&stop).await }))
-    }
-
-    /// Without them the server works as well, and says why.
-    async fn open(wire: &Wire, stop: &CancellationToken) -> Self {
-        if crate::tenants::current().is_some() {
-            return Self::default();
-        }
-        let opened = async {
-            std::fs::create_dir_all(wire.run_folder())?;
-            let hub = wire.node_hub(stop.clone())?;
-            let control = ControlServer::bind(&wire.nodes_socket(), hub.clone()).await?;
-            Ok::<_, std::io::Error>((hub, control))
-        };
-        match opened.await {
-            Ok((hub, Some(control))) => Self { hub: Some(hub), control: Some(control) },
-            Ok((_, None)) => {
-                note("Another server of yours has the nodes; this one uses them through it.");
-                Self::default()
-            }
-            Err(error) => {
-                warn(&format!("this server has no nodes: {error}"));
-                Self::default()
-            }
-        }
-    }
 }
 
 fn options(request: &ServeArgs, wire: &Wire) -> GatewayOptions {
@@ -241,34 +209,4 @@ fn raise_file_limit() {
     limit.current = limit.maximum;
     // Without it fewer pages can connect at once.
     setrlimit(Resource::Nofile, limit).ok();
-}
-
-/// The file in which programs of this user find the newest server, and its content; removed when that server ends.
-struct KnownServer(PathBuf, String);
-
-impl KnownServer {
-    fn announce(file: PathBuf, url: &str, token: &str) -> Result<Self, Failure> {
-        use std::io::Write;
-        use std::os::unix::fs::OpenOptionsExt;
-        let failed = |error: std::io::Error| Failure::failed("execution_error", format!("{} cannot be written: {error}", file.display()));
-        if let Some(folder) = file.parent() {
-            std::fs::create_dir_all(folder).map_err(failed)?;
-        }
-        // A file that is there could be readable by others, or a link.
-        std::fs::remove_file(&file).ok();
-        let mut options = std::fs::File::options();
-        let mut opened = options.write(true).create_new(true).mode(0o600).open(&file).map_err(failed)?;
-        let content = json!({ "url": url, "token": token }).to_string();
-        opened.write_all(content.as_bytes()).map_err(failed)?;
-        Ok(Self(file, content))
-    }
-}
-
-impl Drop for KnownServer {
-    fn drop(&mut self) {
-        // A server that was started later has put its own there.
-        if std::fs::read_to_string(&self.0).is_ok_and(|content| content == self.1) {
-            std::fs::remove_file(&self.0).ok();
-        }
-    }
 }

@@ -13,8 +13,9 @@ use haft_nodes::{About, CallClaims, ControlClient, NodeHub, NodeOutcome, NodePol
 use haft_store::CallLog;
 use tokio_util::sync::CancellationToken;
 
+use super::call_setup::WarningPrinter;
 use super::shell::Calls;
-use super::{JobSettings, Settings, UserPrompts, WarningPrinter, Wire, hooks, open_blobs, registry_in, store};
+use super::{JobSettings, Settings, UserPrompts, Wire, hooks, open_blobs, registry_in, store};
 use crate::arguments::Common;
 use crate::failure::Failure;
 use crate::output::Output;
