@@ -25,7 +25,7 @@ use self::steps::{DemoStep, NextAction, NotUnderstood, StepResult, next_action, 
 use crate::Provider;
 use crate::runner::text_of;
 
-/// The beginning of every answer.
+/// The beginning of every answer that ends a turn.
 const ANNOUNCEMENT: &str = "[demo model: a few rules, not a language model]";
 const HELP: &str = "I understand plain requests: \"list files\", \"find *.toml\", \"read README.md\", \"search for TODO\", \
                     \"create notes.txt with 'hello'\", \"append 'more' to notes.txt\", \"replace 'hello' with 'goodbye' in notes.txt\", \
@@ -117,7 +117,7 @@ fn answer(turn: &ModelTurn<'_>) -> Vec<Block> {
             Some(tool) => vec![Block::text(format!(
                 "{ANNOUNCEMENT} I would need {tool}, which I am not offered, so I did nothing; `haft explain {tool}` says why."
             ))],
-            None => std::iter::once(said(lines, None)).chain(call_blocks(&calls, turn)).collect(),
+            None => (!lines.is_empty()).then(|| Block::text(lines.join("\n"))).into_iter().chain(call_blocks(&calls, turn)).collect(),
         },
     }
 }
