@@ -29,7 +29,7 @@ use crate::output::Output;
 const LAST_GRACE: Duration = Duration::from_secs(5);
 
 fn main() -> ExitCode {
-    // Started again by itself, it is a stage of a sandbox or of a tool, and nothing else.
+    // Started again by itself, it is a step of the launcher or the helper of a tool, and nothing else.
     haft_sandbox::launcher::main_if_asked();
     haft_builtin::helpers::main_if_asked();
     if completion::answer_if_asked() {
