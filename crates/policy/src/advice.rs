@@ -55,7 +55,7 @@ impl Advice {
 
 impl fmt::Display for Advice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let edits = self.edits.iter().map(ToString::to_string).collect::<Vec<_>>().join("; and ");
+        let edits = self.edits.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ");
         match (self.from, self.then, &self.by_hand) {
             (Verdict::Deny, Verdict::Deny, by_hand) => f.write_str(by_hand.as_deref().unwrap_or("no setting changes it")),
             (Verdict::Deny, Verdict::Ask, _) => write!(f, "{edits}; then you are asked"),

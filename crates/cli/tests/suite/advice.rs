@@ -74,7 +74,7 @@ fn path_outside_is_opened_as_narrowly_as_can_be() {
         ),
         (
             "loose.txt",
-            "set ask = \"beyond\"; and add 'read_file([world]/loose.txt)' to rules.allow",
+            "set ask = \"beyond\" and add 'read_file([world]/loose.txt)' to rules.allow",
             format!("ask = \"beyond\"\n[rules]\nallow = [\"read_file({})\"]\n", world.path("loose.txt").display()),
         ),
     ] {

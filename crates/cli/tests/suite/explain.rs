@@ -59,7 +59,7 @@ fn as_data() {
             {"step": "access level", "outcome": "deny", "entry": "write needs full-access, the session has workspace-write"},
         ],
         "message": "Access denied: path is outside the workspace: '[world]/x'. Use a path inside the workspace; only the user can grant full-access.",
-        "to_change": "set ask = \"beyond\"; and add 'write_file([world]/x)' to rules.allow",
+        "to_change": "set ask = \"beyond\" and add 'write_file([world]/x)' to rules.allow",
         "advice": {
             "edits": [
                 {"edit": "set", "key": "ask", "value": "beyond"},

@@ -305,7 +305,7 @@ async fn every_file_that_must_change_is_named_and_what_comes_then() {
     };
     let mut two_lists = PolicySpec::default();
     two_lists.tools.allow = vec![list("noop", "/home/me.toml", 2), list("noop", "/w/.haft/config.toml", 7)];
-    let advice = "add 'write_file' to tools.allow (/home/me.toml:2); and add 'write_file' to tools.allow (/w/.haft/config.toml:7)";
+    let advice = "add 'write_file' to tools.allow (/home/me.toml:2) and add 'write_file' to tools.allow (/w/.haft/config.toml:7)";
     assert_eq!(change(&under(&two_lists, Access::FullAccess), "write_file").await, (Verdict::Deny, Some(advice.into())));
 
     let mut asks_then = PolicySpec::default();
@@ -407,7 +407,7 @@ async fn explain_says_what_decides_about_programs() {
             Verdict::Ask,
             StepOutcome::Ask,
             3,
-            "to allow it without asking, set exec.security = \"safe-bin\" (/etc/haft.toml:3); and add 'exec(make all)' to rules.allow",
+            "to allow it without asking, set exec.security = \"safe-bin\" (/etc/haft.toml:3) and add 'exec(make all)' to rules.allow",
         ),
         (
             Some(ExecSecurity::Full),
