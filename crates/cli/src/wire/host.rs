@@ -45,7 +45,7 @@ impl Wire {
         jobs: impl FnOnce() -> JobSettings + Send + 'static,
         calls: Calls,
     ) -> Result<Arc<LocalHost>, Failure> {
-        self.open_host(agent, root, spills, jobs, calls).map(Arc::new)
+        self.host_with(agent, root, spills, jobs, calls, self.base_services())
     }
 
     /// As [`Wire::host`], with these services.
@@ -61,7 +61,7 @@ impl Wire {
         Ok(Arc::new(self.open_host(owner, root, spills, jobs, calls)?.with_services(services)))
     }
 
-    /// Files are opened now; the HTTP client, commands and jobs on first use.
+    /// Files are opened now; the HTTP client, commands and jobs on first use. It has no services yet.
     pub(super) fn open_host<'a>(
         &self,
         owner: impl Into<HostOwner<'a>>,
@@ -99,7 +99,7 @@ impl Wire {
             HostParts { http, processes, browser: Some(Arc::new(browser)) }
         };
         let web = web::settings(&self.settings.config.web, &|name| std::env::var(name).ok().filter(|value| !value.trim().is_empty()));
-        Ok(LocalHost::with_parts(files, alert_log, parts).with_web(web, page_cache).with_services(self.base_services()))
+        Ok(LocalHost::with_parts(files, alert_log, parts).with_web(web, page_cache))
     }
 
     /// A machine of files alone, with one more folder that may be read.

@@ -25,7 +25,7 @@ use crate::output::{Output, note, warn};
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
     pub(crate) config: Arc<Config>,
-    pub(crate) provenance: Provenance,
+    pub(crate) provenance: Arc<Provenance>,
     pub(crate) data_folder: PathBuf,
     pub(crate) workspace: PathBuf,
     pub(crate) agent: String,
@@ -88,7 +88,7 @@ pub(super) fn of(common: &Common, workspace: PathBuf, loaded: Loaded) -> Result<
     let agent = common.agent.clone().unwrap_or_else(|| super::MAIN.into());
     Ok(Settings {
         config: Arc::new(loaded.config),
-        provenance: loaded.provenance,
+        provenance: Arc::new(loaded.provenance),
         data_folder: data_folder()?,
         workspace,
         agent,

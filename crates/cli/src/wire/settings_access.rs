@@ -22,7 +22,7 @@ const NOT_SHOWN: &str = "(not shown)";
 
 /// The settings of this process.
 pub(super) struct ModelSettings {
-    provenance: Provenance,
+    provenance: Arc<Provenance>,
     common: Common,
     workspace: PathBuf,
     registry: Arc<Registry>,
@@ -34,7 +34,7 @@ impl ModelSettings {
     pub(super) fn new(wire: &Wire) -> Self {
         let Settings { provenance, common, workspace, .. } = &wire.settings;
         Self {
-            provenance: provenance.clone(),
+            provenance: Arc::clone(provenance),
             common: common.clone(),
             workspace: workspace.clone(),
             registry: Arc::clone(&wire.registry),
@@ -52,7 +52,7 @@ impl ModelSettings {
     pub(super) fn with_text(&self, text: &str) -> Self {
         let Self { common, workspace, registry, file, .. } = self;
         let (common, workspace, file) = (common.clone(), workspace.clone(), file.clone());
-        Self { provenance: self.load(text).provenance, common, workspace, registry: Arc::clone(registry), file }
+        Self { provenance: Arc::new(self.load(text).provenance), common, workspace, registry: Arc::clone(registry), file }
     }
 
     pub(super) fn load(&self, text: &str) -> Loaded {
