@@ -1,7 +1,7 @@
 //! The launcher: the host's own program, executed again, which confines itself and then executes the command.
 //!
-//! The outer step runs on the host: it joins the control group and executes bubblewrap. The inner step runs inside: it drops
-//! the remaining privileges and starts the command. Each is single-threaded and stops at the first failure, so the command never
+//! The outer step runs on the host: it joins the control group and makes the namespaces and mounts, or executes bubblewrap where the
+//! kernel lets only that do it. The inner step runs inside: it drops the remaining privileges and starts the command. Each is single-threaded and stops at the first failure, so the command never
 //! runs unconfined.
 //!
 //! The inner step is the init of its PID namespace and stays: the kernel ends all other processes with it, before its exit can
