@@ -17,11 +17,12 @@ fn main() {
     let mut files = Vec::new();
     collect(&page, &mut files);
     files.sort();
+    let files: Vec<(String, Vec<u8>)> = files.iter().map(|file| (name_of(file, &page), read(file))).collect();
+    let minifier = assets::minify::Minifier::new(files.iter().map(|(name, content)| (name.as_str(), content.as_slice())));
     let mut list = String::from("&[\n");
-    for file in files {
-        let name = file.strip_prefix(&page).map(|name| name.to_string_lossy().replace('\\', "/")).unwrap_or_default();
+    for (name, content) in &files {
         let small = target.join(name.replace('/', "-"));
-        if let Err(error) = fs::read(&file).and_then(|content| fs::write(&small, assets::minify::minify(&name, &content))) {
+        if let Err(error) = fs::write(&small, minifier.minify(name, content)) {
             println!("cargo::error={name} cannot be embedded: {error}");
         }
         // Writing to a string does not fail.
@@ -30,6 +31,17 @@ fn main() {
     list.push(']');
     fs::write(target.join("page.rs"), list)
         .unwrap_or_else(|error| println!("cargo::error=the list of the page's files cannot be written: {error}"));
+}
+
+fn name_of(file: &Path, page: &Path) -> String {
+    file.strip_prefix(page).map(|name| name.to_string_lossy().replace('\\', "/")).unwrap_or_default()
+}
+
+fn read(file: &Path) -> Vec<u8> {
+    fs::read(file).unwrap_or_else(|error| {
+        println!("cargo::error={} cannot be read: {error}", file.display());
+        Vec::new()
+    })
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {

@@ -1,26 +1,33 @@
 //! Scripts: split into tokens, which are joined with the blanks that they need, under shorter names.
 
+mod declarations;
+mod exports;
 mod names;
 mod roles;
 mod tokens;
 
 use std::borrow::Cow;
 
+use declarations::Declarations;
 use names::ShortNames;
 use roles::Role;
 use tokens::{Gap, Kind, Token, is_word};
 
+pub(super) use exports::ExportNames;
 pub(super) use tokens::quoted_length;
 
-pub(super) fn minify(text: &str) -> String {
+pub(super) fn minify(text: &str, exports: &ExportNames) -> String {
     let tokens = tokens::split(text);
     let roles = roles::find(&tokens);
-    let names = roles.as_deref().map(|roles| ShortNames::choose(&tokens, roles)).unwrap_or_default();
+    let names = roles.as_deref().map(|roles| ShortNames::choose(&tokens, roles, exports)).unwrap_or_default();
     let mut script = ScriptWriter { out: String::with_capacity(text.len()) };
+    let mut declarations = Declarations::default();
     let mut skipped = Gap::None;
     for (at, token) in tokens.iter().enumerate() {
         let role = roles.as_ref().map(|roles| roles[at]);
-        if role == Some(Role::Needless) {
+        if role.is_some_and(|role| declarations.continues(token, role)) {
+            script.continue_declaration();
+        } else if role == Some(Role::Needless) {
             // Words that it stood between stay apart.
             skipped = if token.gap == Gap::None { Gap::Blank } else { token.gap };
         } else {
@@ -36,7 +43,7 @@ pub(super) fn minify(text: &str) -> String {
 fn written<'a>(token: &Token<'a>, role: Option<Role>, names: &ShortNames<'a>) -> Cow<'a, str> {
     let short = || names.get(token.text);
     match (role, token.text) {
-        (Some(Role::Variable | Role::Private), _) => short().map_or(Cow::Borrowed(token.text), Cow::Owned),
+        (Some(Role::Variable | Role::Private | Role::Shared), _) => short().map_or(Cow::Borrowed(token.text), Cow::Owned),
         (Some(Role::Shorthand), name) => short().map_or(Cow::Borrowed(name), |short| Cow::Owned(format!("{name}:{short}"))),
         (Some(Role::Keyword), "const") => "let".into(),
         (Some(Role::Keyword), "true") => "!0".into(),
@@ -62,6 +69,12 @@ impl ScriptWriter {
             _ => {}
         }
         self.out.push_str(token);
+    }
+
+    /// A comma instead of the semicolon, and of the word that would begin the next declaration.
+    fn continue_declaration(&mut self) {
+        self.out.pop();
+        self.out.push(',');
     }
 
     /// The comma after the last of a list, which a formatter puts at the end of a line; not one that stands for an absent element.
@@ -93,12 +106,16 @@ fn is_sign(token: Option<&Token<'_>>, sign: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::minify;
+    use super::ExportNames;
+
+    fn minify(text: &str) -> String {
+        super::minify(text, &ExportNames::of(std::iter::empty()))
+    }
 
     #[test]
     fn tokens_keep_the_blanks_that_they_need() {
         for (text, expected) in [
-            ("const a = 1; // one\n/** two */\nlet b = a / 2;\n", "let a=1;let b=a/2;"),
+            ("const a = 1; // one\n/** two */\nlet b = a / 2;\n", "let a=1,b=a/2;"),
             ("return /[/ ]\\/ *x/gu.test( y ) / 2", "return/[/ ]\\/ *x/gu.test(y)/2"),
             ("a = b + +c - -d / /x y/.e", "a=b+ +c- -d/ /x y/.e"),
             (
@@ -133,6 +150,37 @@ mod tests {
         ] {
             assert_eq!(minify(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn declarations_that_follow_each_other_are_one() {
+        for (text, expected) in [
+            ("const a = 1; let b = 2; const { c } = d;", "let a=1,b=2,{c}=d;"),
+            ("let a; f(); let b; export const c = 1; const d = 2;", "let a;f();let b;export let c=1;let d=2;"),
+            ("const a = () => { let b; let c; };\nlet d;\nif (d) { const e = 1; }\nlet g;", "let a=()=>{let b,c},d;if(d){let e=1}\nlet g;"),
+            ("for (let a = 0; a < 1; a += 1) { const b = `${a}`; const c = 1; }", "for(let a=0;a<1;a+=1){let b=`${a}`,c=1}"),
+            ("const a = 1; (b)(); const c = 2;", "let a=1;(b)();let c=2;"),
+        ] {
+            assert_eq!(minify(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn exports_have_one_short_name_in_all_files() {
+        let files = [
+            "export const shown = 1; export async function other() { return shown; } export default function mount(root) {}",
+            "import { other, shown } from './a.js'; import './b.js'; const local = { shown, other: 1 }; local.shown(other, `${shown}`);",
+            "const shown = 1; f(shown, shown);",
+        ];
+        let exports = ExportNames::of(files.into_iter());
+        assert_eq!(
+            files.map(|text| super::minify(text, &exports)),
+            [
+                "export let Ab=1;export async function Aa(){return Ab}export default function a(b){}",
+                "import{Aa,Ab}from'./a.js';import'./b.js';let a={shown:Ab,other:1};a.shown(Aa,`${Ab}`);",
+                "let a=1;f(a,a);",
+            ]
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::exports::ExportNames;
 use super::is_sign;
 use super::roles::Role;
 use super::tokens::{Kind, Token};
@@ -54,8 +55,8 @@ impl<'a> ShortNames<'a> {
         self.names.get(name).cloned()
     }
 
-    pub(super) fn choose(tokens: &[Token<'a>], roles: &[Role]) -> Self {
-        let declared = declared(tokens, roles);
+    pub(super) fn choose(tokens: &[Token<'a>], roles: &[Role], exports: &ExportNames) -> Self {
+        let (declared, shared) = declared(tokens, roles);
         let mut uses: HashMap<&'a str, Uses> = HashMap::new();
         for (at, (token, role)) in tokens.iter().zip(roles).enumerate() {
             if declared.contains(token.text) && matches!(role, Role::Variable | Role::Private | Role::Shorthand) {
@@ -69,7 +70,7 @@ impl<'a> ShortNames<'a> {
         let taken: HashSet<&str> = tokens.iter().filter(|token| token.kind == Kind::Word).map(|token| token.text).collect();
         let free = |mark: &'static str| (0..).map(move |index| format!("{mark}{}", short_name(index)));
         let mut free = ["", "#"].map(|mark| free(mark).filter(|name| !taken.contains(name.as_str()) && !is_reserved(name)).peekable());
-        let mut names = HashMap::new();
+        let mut names: HashMap<&str, String> = shared.into_iter().filter_map(|name| Some((name, exports.get(name)?))).collect();
         for (name, uses) in uses {
             let free = &mut free[usize::from(name.starts_with('#'))];
             let length = free.peek().map_or(name.len(), String::len);
@@ -82,10 +83,14 @@ impl<'a> ShortNames<'a> {
     }
 }
 
+const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+pub(super) fn letter(index: usize) -> char {
+    char::from(LETTERS[index % LETTERS.len()])
+}
+
 /// `a` to `Z`, then `aa` and so on.
 fn short_name(index: usize) -> String {
-    const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    let letter = |index: usize| char::from(LETTERS[index % LETTERS.len()]);
     let mut name = String::new();
     let mut rest = index;
     while rest >= LETTERS.len() {
@@ -100,10 +105,10 @@ fn is_reserved(name: &str) -> bool {
     matches!(name, "as" | "do" | "if" | "in" | "of")
 }
 
-/// The names that the file declares for itself alone: not its exports and imports.
-fn declared<'a>(tokens: &[Token<'a>], roles: &[Role]) -> HashSet<&'a str> {
+/// The names that the file declares for itself alone, and those of its exports and imports.
+fn declared<'a>(tokens: &[Token<'a>], roles: &[Role]) -> (HashSet<&'a str>, HashSet<&'a str>) {
     let mut names = HashSet::new();
-    let mut shown = HashSet::from(GLOBALS);
+    let mut shared = HashSet::new();
     let mut open = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
         let before = |by: usize| at.checked_sub(by).map_or("", |at| tokens[at].text);
@@ -112,14 +117,13 @@ fn declared<'a>(tokens: &[Token<'a>], roles: &[Role]) -> HashSet<&'a str> {
             (Kind::Word, name) if roles[at] == Role::Variable => {
                 let is_named = matches!(before(1), "const" | "let" | "function" | "class");
                 let is_arrow = is_sign(tokens.get(at + 1), "=") && is_sign(tokens.get(at + 2), ">");
-                if is_named && (before(2) == "export" || before(3) == "export") {
-                    shown.insert(name);
+                if is_named && (before(2) == "export" || (before(2) == "async" && before(3) == "export")) {
+                    shared.insert(name);
                 } else if is_named || is_arrow {
                     names.insert(name);
                 }
             }
-            // Of imports and exports by name, no role tells them from those of objects: they keep their names in the file too.
-            (Kind::Word, name) if roles[at] == Role::Other && is_in_names(tokens, at) => drop(shown.insert(name)),
+            (Kind::Word, name) if roles[at] == Role::Shared => drop(shared.insert(name)),
             (Kind::Sign, "(" | "[" | "{") => open.push(at),
             (Kind::Sign, ")" | "]" | "}") => {
                 if let Some(first) = open.pop()
@@ -131,14 +135,8 @@ fn declared<'a>(tokens: &[Token<'a>], roles: &[Role]) -> HashSet<&'a str> {
             _ => {}
         }
     }
-    names.retain(|name| !shown.contains(name));
-    names
-}
-
-/// Whether the word is one of the names of an import or export.
-fn is_in_names(tokens: &[Token<'_>], at: usize) -> bool {
-    let brace = tokens[..at].iter().rposition(|token| token.kind == Kind::Sign && token.text != ",");
-    brace.is_some_and(|at| tokens[at].text == "{" && at > 0 && matches!(tokens[at - 1].text, "import" | "export"))
+    names.retain(|name| !shared.contains(name) && !GLOBALS.contains(name));
+    (names, shared)
 }
 
 /// Whether the brackets hold what a function takes, or a pattern of a declaration.

@@ -8,12 +8,14 @@ use super::tokens::{Kind, Token};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Role {
-    /// A sign, a literal, a number, or the name of a property, a method or an import.
+    /// A sign, a literal, a number, or the name of a property or a method.
     Other,
     Keyword,
     Variable,
     /// `#name` of a class.
     Private,
+    /// In the braces of an import or export.
+    Shared,
     /// Property and variable at once: `{ name }`.
     Shorthand,
     /// A semicolon that ends the last statement of a block, or brackets around the only parameter of a function.
@@ -108,7 +110,7 @@ impl RoleFinder<'_> {
     /// The role of a name at the start of an entry of an object or a class.
     fn member(&self, at: usize) -> Option<Role> {
         let is_class = match self.open.last()? {
-            Bracket::Names => return Some(Role::Other),
+            Bracket::Names => return Some(Role::Shared),
             Bracket::Object => false,
             Bracket::Class => true,
             _ => return None,

@@ -44,6 +44,26 @@ pub(super) struct Token<'a> {
     pub(super) gap: Gap,
 }
 
+impl Token<'_> {
+    /// Whether it opens a bracket.
+    pub(super) fn opens(&self) -> bool {
+        match self.kind {
+            Kind::Sign => matches!(self.text, "(" | "[" | "{"),
+            Kind::Template => self.text.ends_with("${"),
+            Kind::Word | Kind::Literal => false,
+        }
+    }
+
+    /// Whether it closes a bracket.
+    pub(super) fn closes(&self) -> bool {
+        match self.kind {
+            Kind::Sign => matches!(self.text, ")" | "]" | "}"),
+            Kind::Template => self.text.starts_with('}'),
+            Kind::Word | Kind::Literal => false,
+        }
+    }
+}
+
 pub(super) fn split(text: &str) -> Vec<Token<'_>> {
     let mut splitter = Splitter { rest: text, gap: Gap::None, tokens: Vec::new() };
     splitter.code(Nesting::File);
