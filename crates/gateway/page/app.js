@@ -1,6 +1,6 @@
 // Starts the page: sign in, then the frame and the place that the address names.
 
-import { api, applyTheme, fill, h, mountNotices, report, startTicker, store, toast } from './core.js';
+import { act, api, applyTheme, button, fill, h, mountNotices, startTicker, store, toast } from './core.js';
 import { watchApprovals } from './elements/approval.js';
 import './elements/shell.js';
 import { listenToKeys } from './keys.js';
@@ -22,15 +22,13 @@ async function signInFromLink() {
 }
 
 function showSignIn(error) {
-  const input = h('input', { type: 'password', 'aria-label': 'Token', autocomplete: 'off', placeholder: 'Token' });
-  const submit = async (event) => {
+  const input = h('input', { type: 'password', ariaLabel: 'Token', autocomplete: 'off', placeholder: 'Token' });
+  const onsubmit = (event) => {
     event.preventDefault();
-    try {
+    act(async () => {
       await api.post('/api/login', { token: input.value.trim() });
       location.reload();
-    } catch (failure) {
-      report(failure);
-    }
+    });
   };
   showError(
     error,
@@ -40,7 +38,7 @@ function showSignIn(error) {
       h('code', 'haft serve'),
       ' printed; it works once. For another one, make a link on a page that is signed in (Connections), or restart the server. Or paste a token:',
     ),
-    h('form.row', { onsubmit: submit }, input, h('button.primary', 'Sign in')),
+    h('form.row', { onsubmit }, input, h('button.primary', 'Sign in')),
   );
 }
 
@@ -78,7 +76,7 @@ async function start() {
 }
 
 function showUnreachable(error) {
-  showError(error, h('button.primary', { onclick: () => location.reload() }, 'Try again'));
+  showError(error, button('Try again', () => location.reload(), { class: 'primary' }));
 }
 
 start();

@@ -11,6 +11,7 @@ export * from './states.js';
 export * from './store.js';
 export * from './theme.js';
 export * from './ticker.js';
+export * from './elements/choices.js';
 export * from './elements/dialog.js';
 export * from './elements/menu.js';
 export * from './elements/page.js';

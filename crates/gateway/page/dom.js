@@ -18,13 +18,17 @@ export function svg(tag, attributes, ...children) {
   return append(element, children);
 }
 
+/** What is set as a property, since it has no attribute that follows it, or is one of ARIA: `ariaLabel`. */
+const PROPERTY = /^(aria[A-Z]|value|checked|indeterminate|selected)/;
+
 function setAttributes(element, attributes) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
-    if (value == null || value === false) continue;
+    if (value == null) continue;
     if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
-    else if (name === 'class') element.classList.add(...String(value).split(/\s+/).filter(Boolean));
-    else if (['value', 'checked', 'indeterminate', 'selected'].includes(name)) element[name] = value;
-    else element.setAttribute(name, value === true ? '' : String(value));
+    else if (PROPERTY.test(name)) element[name] = value;
+    else if (value === false) continue;
+    else if (name === 'class') element.classList.add(...value.split(/\s+/).filter(Boolean));
+    else element.setAttribute(name, value === true ? '' : value);
   }
 }
 
@@ -60,7 +64,7 @@ export function insertRendered(element, html) {
 export const rendered = (html, attributes) => insertRendered(h('div.rendered.scroll', attributes ?? {}), html);
 
 /** A diff or the like, which keys can scroll. */
-export const renderedRegion = (html, label = 'Diff') => rendered(html, { tabindex: 0, role: 'region', 'aria-label': label });
+export const renderedRegion = (html, label = 'Diff') => rendered(html, { tabindex: 0, role: 'region', ariaLabel: label });
 
 /** The output of a tool. */
 export const renderedOutput = (html) => insertRendered(h('div.output.rendered', { tabindex: 0 }), html);
@@ -89,11 +93,24 @@ function codePoint(character) {
   return `⟨U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
 }
 
-/** Draws the inside of an element again; the focus stays on what has the same `data-focus`. */
+/** Draws the inside of an element again; the focus stays on what has the same name. */
 export function keepFocus(element, draw) {
-  const name = element.contains(document.activeElement) && document.activeElement.dataset.focus;
+  const name = element.contains(document.activeElement) && nameOf(document.activeElement);
   draw();
-  if (name) element.querySelector(`[data-focus="${CSS.escape(name)}"]`)?.focus();
+  if (name) [...element.querySelectorAll('a, button, input, select, textarea, [tabindex]')].find((each) => nameOf(each) === name)?.focus();
+}
+
+const nameOf = (element) => element.dataset.focus ?? element.ariaLabel ?? (element.textContent || element.value);
+
+/** A function that calls `run` when it was not called again for a while; `stop` of it forgets the call. */
+export function later(run, milliseconds = 200) {
+  let timer = 0;
+  const call = () => {
+    clearTimeout(timer);
+    timer = setTimeout(run, milliseconds);
+  };
+  call.stop = () => clearTimeout(timer);
+  return call;
 }
 
 let lastId = 0;

@@ -40,6 +40,9 @@ export function money(dollars) {
   return dollars < 0.01 ? `$${dollars.toFixed(4)}` : `$${dollars.toFixed(2)}`;
 }
 
+/** A part of a whole: `3 (12 %)`. */
+export const share = (part, whole) => `${part} (${Math.round((100 * part) / Math.max(1, whole))} %)`;
+
 export function plural(count, one, many = `${one}s`) {
   return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 }

@@ -2,9 +2,9 @@
 
 import { h } from './dom.js';
 
-const polite = h('div.visually-hidden', { role: 'log', 'aria-live': 'polite', 'aria-label': 'Announcements' });
-const assertive = h('div.visually-hidden', { role: 'alert', 'aria-live': 'assertive' });
-const toasts = h('div.toasts', { role: 'region', 'aria-label': 'Messages' });
+const polite = h('div.visually-hidden', { role: 'log', ariaLive: 'polite', ariaLabel: 'Announcements' });
+const assertive = h('div.visually-hidden', { role: 'alert', ariaLive: 'assertive' });
+const toasts = h('div.toasts', { role: 'region', ariaLabel: 'Messages' });
 const MOST_TOASTS = 4;
 
 export function mountNotices() {
@@ -26,7 +26,7 @@ export function alertUser(text) {
 export function toast(message, { fix = '', kind = '', action = null } = {}) {
   const run = () => {
     box.remove();
-    action.run();
+    return action.run();
   };
   const words = { fail: '✗ Failed: ', ok: '✓ Done: ' };
   const box = h(
@@ -37,9 +37,9 @@ export function toast(message, { fix = '', kind = '', action = null } = {}) {
       h('span', { class: kind ? `state ${kind}` : 'visually-hidden' }, words[kind] ?? 'Note: '),
       message,
       fix && h('div.fix', fix),
-      action && h('div', h('button', { onclick: run }, action.label)),
+      action && h('div', button(action.label, run)),
     ),
-    h('button.close', { 'aria-label': 'Close message', onclick: () => box.remove() }, '×'),
+    button('×', () => box.remove(), { class: 'close', ariaLabel: 'Close message' }),
   );
   toasts.append(box);
   while (toasts.childElementCount > MOST_TOASTS) toasts.firstChild.remove();
@@ -53,23 +53,27 @@ export function report(error) {
   toast(error?.message ?? String(error), { fix: error?.help ?? '', kind: 'fail' });
 }
 
-/** Runs an action of a button: disables it meanwhile, reports a failure. */
-export async function act(button, action) {
-  if (button) button.disabled = true;
+/** Runs an action and reports a failure. Its button, if it has one, does nothing meanwhile, and keeps the focus. */
+export async function act(action, element = {}) {
+  if (element.ariaBusy) return undefined;
+  element.ariaBusy = true;
   try {
-    return await action();
+    return await action(element);
   } catch (error) {
     return report(error);
   } finally {
-    if (button) button.disabled = false;
+    element.ariaBusy = null;
   }
 }
 
-/** A button that runs an action. */
-export function actionButton(label, action, attributes) {
-  const button = h('button', { onclick: () => act(button, action), ...attributes }, label);
-  return button;
+/** A button that runs an action, which gets it. */
+export function button(label, action, attributes) {
+  const element = h('button', { onclick: () => act(action, element), ...attributes }, label);
+  return element;
 }
+
+/** A button that copies what `text` returns. */
+export const copyButton = (text, label = 'Copy', what = 'Copied') => button(label, () => copy(text(), what));
 
 export async function copy(text, what = 'Copied') {
   try {

@@ -1,18 +1,23 @@
-// Parts that are loaded when they are used first, so that the page itself stays small.
+// Parts that are loaded when they are used first, so that the page itself stays small. Each is the default of its file.
+
+import { pathTo } from './api.js';
 
 const call =
-  (file, name) =>
+  (name) =>
   async (...values) =>
-    (await import(file))[name](...values);
+    (await import(`./elements/${name}.js`)).default(...values);
 
-export const openHelp = call('./elements/help.js', 'openHelp');
-export const openPalette = call('./elements/palette.js', 'openPalette');
-export const openUndo = call('./elements/undo.js', 'openUndo');
-export const welcome = call('./elements/welcome.js', 'welcome');
-export const canvasPanel = call('./elements/canvas.js', 'canvasPanel');
-export const chatPanel = call('./elements/chat-panel.js', 'chatPanel');
-export const openOutput = call('./elements/full-output.js', 'openOutput');
-export const accessMenu = call('./elements/access.js', 'accessMenu');
-export const openReview = call('./elements/server-review.js', 'openReview');
-export const modelMenu = call('./elements/models.js', 'modelMenu');
-export const openChange = call('./elements/change.js', 'openChange');
+export const openHelp = call('help');
+export const openPalette = call('palette');
+export const openUndo = call('undo');
+/** Undoes one call of the history. */
+export const undoCall = ({ record, tool }, what = `the call of ${tool}`) => openUndo(pathTo('history', record, '/undo'), what);
+export const undoSession = (id) => openUndo(pathTo('sessions', id, '/undo'), 'all changes of this session');
+export const welcome = call('welcome');
+export const canvasPanel = call('canvas');
+export const chatPanel = call('chat-panel');
+export const openOutput = call('full-output');
+export const accessMenu = call('access');
+export const openReview = call('server-review');
+export const modelMenu = call('models');
+export const openChange = call('change');

@@ -4,9 +4,11 @@ import {
   act,
   alertUser,
   api,
+  button,
   effectsList,
   fill,
   h,
+  jsonField,
   pathTo,
   rendered,
   renderedRegion,
@@ -21,161 +23,120 @@ import {
 
 /** Keys and buttons do nothing this long after the dialog opened, so that nobody answers by accident. */
 const GUARD = 500;
+const ANSWERS = { once: 'allowed once', session: 'allowed for the session', always: 'always allowed', edit: 'edited', deny: 'denied' };
 let current = null;
 
 export function openApproval(id) {
   const approval = store.approvals.get(id);
   if (!approval || current?.approval.id === id) return;
   current?.box.close();
-  current = new ApprovalDialog(approval);
+  current = approvalDialog(approval);
 }
 
 export const isApprovalOpen = () => current !== null;
 
-class ApprovalDialog {
-  constructor(approval) {
-    this.approval = approval;
-    this.opened = performance.now();
-    const titleId = uniqueId('approval');
-    this.extra = h('div.stack');
-    this.box = h(
-      'dialog.approval',
-      { 'aria-labelledby': titleId, onkeydown: (event) => this.#key(event) },
+function approvalDialog(approval) {
+  const { agent, tool, effects, reason, can_undo: canUndo, session_refused: refused, diff_html: diff } = approval;
+  const opened = performance.now();
+  const id = uniqueId('approval');
+  const extra = h('div.stack');
+  const mayAnswer = store.can('approve');
+  const deny = answerButton('Deny', 'N', () => answer('deny'), { class: 'danger', disabled: !mayAnswer });
+  const others = mayAnswer ? otherAnswers() : [];
+  const box = h(
+    'dialog.approval',
+    { 'aria-labelledby': id, onkeydown: key },
+    h(
+      'div.dialog-body',
       h(
-        'div.dialog-body',
-        h(
-          'div.row.spread',
-          h('h2', { id: titleId }, `${visibleText(approval.agent)} wants to use ${visibleText(approval.tool)}`),
-          h('span.countdown', { 'data-expires': approval.expires, role: 'timer' }),
-        ),
-        approval.edit_fault && h('p.call-error', `The edited arguments were not accepted: ${approval.edit_fault}`),
-        effectsList(approval.effects),
-        this.#because(),
-        approval.diff_html && renderedRegion(approval.diff_html),
-        !approval.diff_html && this.#arguments(),
-        this.extra,
-        this.#actions(),
+        'div.row.spread',
+        h('h2', { id }, `${visibleText(agent)} wants to use ${visibleText(tool)}`),
+        h('span.countdown', { 'data-expires': approval.expires, role: 'timer' }),
       ),
-    );
-    showModal(this.box, () => this.#closed());
-    tick();
-    this.deny.focus();
-    setTimeout(() => this.#arm(), GUARD);
-    const effects = approval.effects.map((effect) => `${effect.kind} ${effect.target}`).join(', ');
-    alertUser(`Approval needed: ${approval.agent} wants to use ${approval.tool}. ${effects}`);
-  }
-
-  #because() {
-    const { reason, can_undo: canUndo, session_refused: refused } = this.approval;
-    return h(
-      'div.asked-because',
-      h('div', h('strong', 'Asked because '), visible(reason)),
-      h('div', canUndo ? 'Can be undone.' : h('span.state.ask', '! Cannot be undone.')),
-      refused && h('div.muted', visible(refused)),
-    );
-  }
-
-  #arguments() {
-    return h('details', h('summary', 'Arguments'), rendered(this.approval.arguments_html));
-  }
-
-  #actions() {
-    const { session_rules: rules, session_refused: refused, widths } = this.approval;
-    const canAnswer = store.can('approve');
-    const button = (label, key, run, attributes) =>
+      approval.edit_fault && h('p.call-error', `The edited arguments were not accepted: ${approval.edit_fault}`),
+      effectsList(effects),
       h(
-        'button',
-        { disabled: true, title: `${label} (${key})`, 'aria-keyshortcuts': key, onclick: () => this.#guarded(run), ...attributes },
-        label,
-        h('kbd', key),
-      );
-    const answer = (word) => () => this.answer({ answer: word });
-    this.deny = button('Deny', 'N', answer('deny'), { class: 'danger', disabled: !canAnswer });
-    const others = [
-      button('Deny and say why…', 'W', () => this.#comment()),
-      button('Edit…', 'E', () => this.#edit()),
-      !refused && widths?.length > 0 && button('Always…', 'A', () => this.#always()),
+        'div.asked-because',
+        h('div', h('strong', 'Asked because '), visible(reason)),
+        h('div', canUndo ? 'Can be undone.' : h('span.state.ask', '! Cannot be undone.')),
+        refused && h('div.muted', visible(refused)),
+      ),
+      diff ? renderedRegion(diff) : h('details', h('summary', 'Arguments'), rendered(approval.arguments_html)),
+      extra,
+      h(
+        'div.approval-actions',
+        deny,
+        others,
+        !mayAnswer && h('p.muted', 'This page may not answer: its token lacks the scope “approve”.'),
+      ),
+    ),
+  );
+  const self = { approval, box, isAnswered: false };
+  showModal(box, () => {
+    if (current === self) current = null;
+    store.tell('approval-dialog-closed');
+  });
+  tick();
+  deny.focus();
+  setTimeout(() => others.forEach((each) => (each.disabled = false)), GUARD);
+  alertUser(`Approval needed: ${agent} wants to use ${tool}. ${effects.map(({ kind, target }) => `${kind} ${target}`).join(', ')}`);
+  return self;
+
+  function answerButton(label, letter, run, attributes) {
+    const guarded = () => performance.now() - opened >= GUARD && run();
+    const words = [label, h('kbd', letter)];
+    return button(words, guarded, { disabled: true, title: `${label} (${letter})`, ariaKeyShortcuts: letter, ...attributes });
+  }
+
+  function otherAnswers() {
+    const { session_rules: rules, widths } = approval;
+    return [
+      answerButton('Deny and say why…', 'W', comment),
+      answerButton('Edit…', 'E', edit),
+      !refused && widths?.length > 0 && answerButton('Always…', 'A', always),
       !refused &&
         rules?.length > 0 &&
-        button('This session', 'S', answer('session'), { title: `Adds for this session: ${rules.join(', ')} (S)` }),
-      button('Allow once', 'Y', answer('once'), { class: 'primary' }),
-    ];
-    this.armed = canAnswer ? others.filter(Boolean) : [];
-    return h(
-      'div.approval-actions',
-      this.deny,
-      this.armed,
-      !canAnswer && h('p.muted', 'This page may not answer: its token lacks the scope “approve”.'),
-    );
+        answerButton('This session', 'S', () => answer('session'), { title: `Adds for this session: ${rules.join(', ')} (S)` }),
+      answerButton('Allow once', 'Y', () => answer('once'), { class: 'primary' }),
+    ].filter(Boolean);
   }
 
-  #arm() {
-    for (const button of this.armed) button.disabled = false;
-  }
-
-  #guarded(run) {
-    if (performance.now() - this.opened >= GUARD) run();
-  }
-
-  #key(event) {
+  function key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches('input, textarea, select')) return;
-    const key = event.key.toUpperCase();
-    const button = [this.deny, ...this.armed].find((each) => each.getAttribute('aria-keyshortcuts') === key);
-    if (!button || button.disabled) return;
+    const pressed = [deny, ...others].find((each) => each.ariaKeyShortcuts === event.key.toUpperCase());
+    if (!pressed || pressed.disabled) return;
     event.preventDefault();
     event.stopPropagation();
-    button.click();
+    pressed.click();
   }
 
-  #comment() {
+  /** Asks for more below the effects; the first field gets the focus. */
+  function ask(...content) {
+    fill(extra, content).querySelector('input, textarea').focus();
+  }
+
+  function comment() {
     const input = h('textarea', {
       rows: 2,
-      'aria-label': 'What the model should do instead',
+      ariaLabel: 'What the model should do instead',
       placeholder: 'What should it do instead? The model reads this.',
     });
-    fill(
-      this.extra,
-      input,
-      h(
-        'button',
-        { class: 'danger', onclick: () => this.answer({ answer: 'deny', comment: input.value.trim() || undefined }) },
-        'Deny with this comment',
-      ),
-    );
-    input.focus();
+    const send = () => answer('deny', { comment: input.value.trim() || undefined });
+    ask(input, button('Deny with this comment', send, { class: 'danger' }));
   }
 
-  #edit() {
-    const input = h(
-      'textarea',
-      { rows: 8, class: 'mono', spellcheck: 'false', 'aria-label': 'Arguments as JSON' },
-      JSON.stringify(this.approval.arguments, null, 2),
-    );
-    const wrong = h('p.problem', { role: 'alert' });
-    const send = () => {
-      try {
-        this.answer({ answer: 'edit', arguments: JSON.parse(input.value) });
-      } catch (error) {
-        wrong.textContent = `This is not JSON: ${error.message}`;
-      }
-    };
-    fill(
-      this.extra,
-      h('p.muted', 'The edited call is checked and asked about again.'),
-      input,
-      wrong,
-      h('button', { class: 'primary', onclick: send }, 'Use these arguments'),
-    );
-    input.focus();
+  function edit() {
+    const field = jsonField(approval.arguments, { rows: 8, ariaLabel: 'Arguments as JSON' });
+    const send = () => field.isValid() && answer('edit', { arguments: field.value() });
+    ask(h('p.muted', 'The edited call is checked and asked about again.'), field.element, button('Use these arguments', send, { class: 'primary' }));
   }
 
-  #always() {
-    const { widths, rules_file: file } = this.approval;
+  function always() {
     const group = uniqueId('width');
-    const choices = widths.map((width, at) =>
+    const choices = approval.widths.map((width, at) =>
       h(
         'label.check',
-        h('input', { type: 'radio', name: group, value: String(width.index), checked: at === 0 }),
+        h('input', { type: 'radio', name: group, value: width.index, checked: at === 0 }),
         h(
           'span',
           `${width.name}: `,
@@ -185,36 +146,24 @@ class ApprovalDialog {
         ),
       ),
     );
-    const save = () => this.answer({ answer: 'always', width: Number(this.extra.querySelector('input:checked').value) });
-    fill(
-      this.extra,
-      h('fieldset.stack', h('legend', 'Always allow'), choices, h('small', 'Saved in ', h('code', file ?? 'your configuration'))),
-      h('button', { class: 'primary', onclick: save }, 'Save this rule and allow'),
-    );
-    this.extra.querySelector('input').focus();
+    const save = () => answer('always', { width: Number(extra.querySelector('input:checked').value) });
+    const file = h('small', 'Saved in ', h('code', approval.rules_file ?? 'your configuration'));
+    ask(h('fieldset.stack', h('legend', 'Always allow'), choices, file), button('Save this rule and allow', save, { class: 'primary' }));
   }
 
-  async answer(answer) {
-    const { id, fingerprint } = this.approval;
-    this.isAnswered = true;
-    await act(this.deny, async () => {
+  async function answer(word, more) {
+    self.isAnswered = true;
+    await act(async () => {
       try {
-        await api.post(pathTo('approvals', id), { fingerprint, ...answer });
+        await api.post(pathTo('approvals', approval.id), { fingerprint: approval.fingerprint, answer: word, ...more });
       } catch (error) {
         if (error.status !== 409) throw error;
         toast(error.message, { fix: error.help });
       }
-      this.box.close();
+      box.close();
     });
   }
-
-  #closed() {
-    if (current === this) current = null;
-    store.tell('approval-dialog-closed');
-  }
 }
-
-const ANSWERS = { once: 'allowed once', session: 'allowed for the session', always: 'always allowed', edit: 'edited', deny: 'denied' };
 
 /** Closes the dialog of a question that was answered elsewhere or has expired. */
 export function watchApprovals() {

@@ -1,6 +1,6 @@
 // The live view of a browser. Its pictures come when something has changed; mouse and keys go there while the user has it.
 
-import { api, fill, h, pathTo, report, setText, store, visible } from '../core.js';
+import { api, button, fill, h, pathTo, report, setText, store, visible } from '../core.js';
 
 const PAUSE = 2000;
 const BUTTONS = ['left', 'middle', 'right'];
@@ -14,11 +14,11 @@ export function browserScreen(id) {
   const viewer = crypto.randomUUID();
   const path = pathTo('sessions', id, '/browser');
   const picture = h('img', { alt: 'What the browser shows', draggable: 'false' });
-  const screen = h('div.screen', { tabindex: 0, role: 'application', 'aria-label': 'Picture of the browser', hidden: true }, picture);
+  const screen = h('div.screen', { tabindex: 0, role: 'application', ariaLabel: 'Picture of the browser', hidden: true }, picture);
   const address = h('code.grow');
   const state = h('span', { role: 'status' }, 'Looking for the browser…');
-  const take = h('button.primary', { hidden: true, onclick: toggle }, 'Take over');
-  const element = h('section.stack', { 'aria-label': 'Live view' }, h('div.row', address, state, take), screen);
+  const take = button('Take over', toggle, { class: 'primary', hidden: true });
+  const element = h('section.stack', { ariaLabel: 'Live view' }, h('div.row', address, state, take), screen);
   let control = '';
   let version;
   let isGone = false;
@@ -61,13 +61,9 @@ export function browserScreen(id) {
 
   async function toggle() {
     const isTaken = control === 'model';
-    try {
-      await api.post(`${path}/control`, { take: isTaken, viewer });
-      control = isTaken ? 'yours' : 'model';
-      if (isTaken) screen.focus();
-    } catch (error) {
-      report(error);
-    }
+    await api.post(`${path}/control`, { take: isTaken, viewer });
+    control = isTaken ? 'yours' : 'model';
+    if (isTaken) screen.focus();
   }
 
   /** Where in the picture, as parts of its width and height. */

@@ -2,30 +2,32 @@
 
 import {
   api,
-  copy,
+  button,
+  copyButton,
+  decisionLine,
   effectsList,
   fullTime,
   h,
   href,
   isOpen,
+  linkButton,
   openOutput,
-  openUndo,
   pathTo,
   rendered,
   renderedOutput,
   store,
   tabs,
   traceList,
-  verdictBadge,
+  undoCall,
 } from '../core.js';
 
 export function callDetail(call, { tab, onTab }) {
   const entries = [
-    { name: 'result', label: 'Result', build: () => result(call) },
-    { name: 'input', label: 'Input', build: () => rendered(call.arguments_html) },
-    call.diff_html && { name: 'diff', label: 'Diff', build: () => rendered(call.diff_html) },
-    { name: 'effects', label: 'Effects', build: () => effectsList(call.effects) },
-    { name: 'decision', label: 'Decision', build: () => decision(call) },
+    ['result', 'Result', () => result(call)],
+    ['input', 'Input', () => rendered(call.arguments_html)],
+    call.diff_html && ['diff', 'Diff', () => rendered(call.diff_html)],
+    ['effects', 'Effects', () => effectsList(call.effects)],
+    ['decision', 'Decision', () => decision(call)],
   ].filter(Boolean);
   const first = call.diff_html && call.state !== 'error' ? 'diff' : 'result';
   const { list, panel } = tabs(`Details of ${call.tool}`, entries, { selected: tab ?? first, onSelect: onTab });
@@ -41,7 +43,7 @@ function result(call) {
   if (call.result_html) nodes.push(renderedOutput(call.result_html));
   else if (!isOpen(call) && !nodes.length) nodes.push(h('p.muted', call.message ?? 'The tool returned nothing.'));
   if (call.spill)
-    nodes.push(h('div', h('button', { onclick: () => openOutput(call) }, 'Full output…'), ' ', h('small', 'The model got a part.')));
+    nodes.push(h('div', button('Full output…', () => openOutput(call)), ' ', h('small', 'The model got a part.')));
   else if (call.result_cut) nodes.push(h('p.muted', 'The result was cut here.'));
   return nodes;
 }
@@ -51,30 +53,21 @@ async function decision(call) {
   if (!call.decision && isOpen(call)) return h('p.muted', 'Not decided yet.');
   const said =
     call.decision ?? (await api.post(pathTo('tools', call.tool, '/explain'), { agent: call.agent, arguments: call.arguments ?? {} }));
-  return h('div.stack', h('div.row', h('strong', 'Decision'), verdictBadge(said.verdict)), traceList(said.trace));
+  return h('div.stack', decisionLine(said), traceList(said.trace));
 }
 
 function actions(call) {
-  const argumentsText = JSON.stringify(call.arguments ?? {});
-  const undo = call.can_undo && !call.undone && call.record && store.can('admin');
+  const { tool, record, agent, session } = call;
+  const mayUndo = call.can_undo && !call.undone && record && store.can('admin');
   return h(
     'div.call-actions',
-    h('button', { onclick: () => copy(call.result ?? call.message ?? '', 'Copied the result') }, 'Copy result'),
-    h('a.button', { href: href('tools', call.tool, { arguments: argumentsText, agent: call.agent }) }, 'Run again in Tools'),
-    undo &&
-      h(
-        'button',
-        {
-          'data-key': 'u',
-          title: 'Undo this call (u)',
-          onclick: () => openUndo(pathTo('history', call.record, '/undo'), `the call of ${call.tool}`),
-        },
-        'Undo…',
-      ),
-    call.record && h('a.button', { href: href('history', call.record) }, 'In the history'),
-    call.tool === 'cron' && h('a.button', { href: href('automation') }, 'Scheduled jobs'),
-    call.tool === 'browser' && h('a.button', { href: href('browser', call.session, { call: call.id }) }, 'Browser and recording'),
-    call.started && h('small', { title: call.record ?? '' }, fullTime(call.started)),
+    copyButton(() => call.result ?? call.message ?? '', 'Copy result', 'Copied the result'),
+    linkButton('Run again in Tools', href('tools', tool, { arguments: JSON.stringify(call.arguments ?? {}), agent })),
+    mayUndo && button('Undo…', () => undoCall(call), { 'data-key': 'u', title: 'Undo this call (u)' }),
+    record && linkButton('In the history', href('history', record)),
+    tool === 'cron' && linkButton('Scheduled jobs', href('automation')),
+    tool === 'browser' && linkButton('Browser and recording', href('browser', session, { call: call.id })),
+    call.started && h('small', { title: record ?? '' }, fullTime(call.started)),
   );
 }
 

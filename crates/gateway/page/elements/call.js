@@ -2,6 +2,7 @@
 
 import {
   api,
+  button,
   callLook,
   duration,
   fill,
@@ -9,9 +10,11 @@ import {
   hasFailed,
   href,
   isOpen,
+  linkButton,
   pathTo,
   renderedOutput,
   setText,
+  stateMark,
   store,
   toChange,
   visible,
@@ -28,6 +31,19 @@ const MOST_ADVICE = 200;
 
 class CallCard extends HTMLElement {
   #call = null;
+  #lines;
+  #box;
+  #line;
+  #tail;
+  #problem;
+  #parts;
+  /** The open part, the call that it was drawn from, and its tab. */
+  #detail;
+  #detailOf;
+  #detailTab;
+  /** What the problem was drawn from. */
+  #problemOf;
+  #hadExcerpt;
 
   set call(call) {
     const isSame = this.#call === call && this.#lines === call.lines?.length;
@@ -39,8 +55,6 @@ class CallCard extends HTMLElement {
   get call() {
     return this.#call;
   }
-
-  #lines;
 
   get #key() {
     return `${this.#call.session}/${this.#call.id}`;
@@ -62,49 +76,41 @@ class CallCard extends HTMLElement {
   #draw() {
     const call = this.#call;
     const { kind } = callLook(call);
-    if (!this.box) this.#build();
-    this.box.className = `call ${hasFailed(call) || call.state === 'waiting' ? kind : ''} ${call.undone ? 'undone' : ''}`;
+    if (!this.#box) this.#build();
+    this.#box.className = `call ${hasFailed(call) || call.state === 'waiting' ? kind : ''} ${call.undone ? 'undone' : ''}`;
     this.#drawLine(call);
     this.#drawTail(call);
     this.#drawProblem(call);
-    this.line.setAttribute('aria-expanded', String(this.isExpanded));
+    this.#line.ariaExpanded = this.isExpanded;
     if (this.isExpanded) {
-      if (this.detailOf !== call) this.#drawDetail(call);
+      if (this.#detailOf !== call) this.#drawDetail(call);
     } else {
-      this.detail?.remove();
-      this.detail = this.detailOf = null;
+      this.#detail?.remove();
+      this.#detail = this.#detailOf = null;
     }
   }
 
   #build() {
-    this.line = h('button', { class: 'call-line', onclick: () => this.toggle() });
-    this.tail = h('pre.call-tail', { hidden: true, 'aria-hidden': 'true' });
-    this.problem = h('div', { hidden: true, class: 'call-body' });
-    this.box = h('div.call', this.line, this.tail, this.problem);
-    this.append(this.box);
+    this.#line = button('', () => this.toggle(), { class: 'call-line' });
+    this.#tail = h('pre.call-tail', { hidden: true, ariaHidden: true });
+    this.#problem = h('div', { hidden: true, class: 'call-body' });
+    this.#box = h('div.call', this.#line, this.#tail, this.#problem);
+    this.append(this.#box);
     this.#parts = {
       state: h('span'),
       tool: h('span.tool'),
       summary: h('span.summary'),
       took: h('span.took'),
-      arrow: h('span', { 'aria-hidden': 'true', class: 'muted' }),
+      arrow: h('span', { ariaHidden: true, class: 'muted' }),
     };
-    this.line.append(...Object.values(this.#parts));
+    this.#line.append(...Object.values(this.#parts));
   }
 
-  #parts;
-
   #drawLine(call) {
-    const { icon, word, kind } = callLook(call);
     const { state, tool, summary, took, arrow } = this.#parts;
     const isQuiet = call.state === 'success' && !call.undone;
-    const isRunning = call.state === 'running';
-    state.className = `state ${kind}`;
-    fill(
-      state,
-      h('span', { 'aria-hidden': 'true', class: isRunning ? 'spin' : '' }, icon),
-      isQuiet ? h('span.visually-hidden', word) : ` ${word}`,
-    );
+    fill(state, stateMark(callLook(call), !isQuiet));
+    state.firstChild.firstChild.classList.toggle('spin', call.state === 'running');
     setText(tool, visibleText(call.tool));
     const change = call.added != null ? `+${call.added} −${call.removed ?? 0}` : null;
     // What failed is written out below.
@@ -114,30 +120,30 @@ class CallCard extends HTMLElement {
     summary.title = parts.join(' · ').slice(0, 300);
     took.toggleAttribute('data-started', isOpen(call) && Boolean(call.started));
     if (isOpen(call) && call.started) took.dataset.started = call.started;
-    took.toggleAttribute('aria-hidden', isOpen(call));
+    took.ariaHidden = isOpen(call) || null;
     if (!isOpen(call)) setText(took, duration(call.duration_ms));
     setText(arrow, this.isExpanded ? '▾' : '▸');
   }
 
   #drawTail(call) {
     const lines = call.lines ?? (call.progress ? [call.progress] : []);
-    this.tail.hidden = call.state !== 'running' || lines.length === 0;
-    if (!this.tail.hidden) fill(this.tail, visible(lines.join('\n')));
+    this.#tail.hidden = call.state !== 'running' || lines.length === 0;
+    if (!this.#tail.hidden) fill(this.#tail, visible(lines.join('\n')));
   }
 
   /** Failures are never folded; a question always shows its button. */
   #drawProblem(call) {
     const isProblem = hasFailed(call) || call.state === 'cancelled';
-    this.problem.hidden = !isProblem && call.state !== 'waiting';
-    if (call.state === 'waiting') return fill(this.problem, this.#question(call));
+    this.#problem.hidden = !isProblem && call.state !== 'waiting';
+    if (call.state === 'waiting') return fill(this.#problem, this.#question(call));
     if (!isProblem) return undefined;
     const hasExcerpt = call.state === 'error' && call.result_html && !this.isExpanded;
     // What is shown already keeps the focus of its buttons.
-    if (this.problemOf === call && this.hadExcerpt === hasExcerpt) return undefined;
-    [this.problemOf, this.hadExcerpt] = [call, hasExcerpt];
+    if (this.#problemOf === call && this.#hadExcerpt === hasExcerpt) return undefined;
+    [this.#problemOf, this.#hadExcerpt] = [call, hasExcerpt];
     const message = call.message ?? call.outcome ?? '';
     return fill(
-      this.problem,
+      this.#problem,
       h(
         'div',
         { class: `call-error ${call.state === 'cancelled' ? 'ask' : ''}` },
@@ -158,20 +164,20 @@ class CallCard extends HTMLElement {
       store.approvals.get(call.approval) ??
       [...store.approvals.values()].find((open) => open.call_id === call.id && open.session === call.session);
     if (!approval) return h('p.muted', 'Waits for an approval.');
-    const button = h('button', { class: 'primary', onclick: () => openApproval(approval.id) }, 'Answer…');
-    return h('div.row', button, h('span.countdown', { 'data-expires': approval.expires }), h('span.muted', visible(approval.reason)));
+    const answer = button('Answer…', () => openApproval(approval.id), { class: 'primary' });
+    return h('div.row', answer, h('span.countdown', { 'data-expires': approval.expires }), h('span.muted', visible(approval.reason)));
   }
 
   /** Why it was denied and what to change: from the call itself, or asked of the server once. */
   #why(call) {
-    const explain = { href: href('tools', call.tool, { tab: 'explain', arguments: JSON.stringify(call.arguments ?? {}) }) };
+    const explain = href('tools', call.tool, { tab: 'explain', arguments: JSON.stringify(call.arguments ?? {}) });
     const box = h(
       'div.stack',
       toChange(call.help, { advice: call.advice, call }),
       h(
         'div.row',
-        h('button', { onclick: () => this.#showDecision() }, 'Why was it denied?'),
-        h('a.button', explain, 'Explain and change…'),
+        button('Why was it denied?', () => this.#showDecision()),
+        linkButton('Explain and change…', explain),
       ),
     );
     // A card may be drawn again while the answer is on its way, so every drawing waits for it.
@@ -196,24 +202,24 @@ class CallCard extends HTMLElement {
 
   #showDecision() {
     openByUser.set(this.#key, true);
-    this.detailTab = 'decision';
-    this.detailOf = null;
+    this.#detailTab = 'decision';
+    this.#detailOf = null;
     this.#draw();
   }
 
   #drawDetail(call) {
-    const hadFocus = this.detail?.contains(document.activeElement);
+    const hadFocus = this.#detail?.contains(document.activeElement);
     const next = callDetail(call, {
-      tab: this.detailTab,
+      tab: this.#detailTab,
       onTab: (tab) => {
-        this.detailTab = tab;
+        this.#detailTab = tab;
       },
     });
-    if (this.detail) this.detail.replaceWith(next);
-    else this.box.append(next);
-    this.detail = next;
-    this.detailOf = call;
-    if (hadFocus) this.line.focus();
+    if (this.#detail) this.#detail.replaceWith(next);
+    else this.#box.append(next);
+    this.#detail = next;
+    this.#detailOf = call;
+    if (hadFocus) this.#line.focus();
   }
 }
 

@@ -1,22 +1,23 @@
 // The canvas: a frame without network and with an origin of its own, in which an agent shows something.
 
-import { api, h, pathTo, report } from '../core.js';
+import { api, button, h, pathTo, report } from '../core.js';
 
 const PATIENCE = 4500;
 /** Between two actions that reach the session. */
 const PAUSE = 500;
 
-export function canvasPanel(sessionId) {
+export default function canvasPanel(sessionId) {
   const title = h('small.grow');
   /** A document may have scripts of anyone: it sends nothing until the user says so. */
-  const allow = h('button.quiet', { 'aria-pressed': 'false', hidden: true, onclick: toggle }, 'Let it send messages');
-  const close = h('button.quiet', { 'aria-label': 'Hide the canvas', onclick: () => element.remove() }, '×');
-  const element = h('section.drawing', { 'aria-label': 'Canvas of the agent' }, h('div.row.spread', title, allow, close));
+  const allow = button('Let it send messages', () => letSend(!maySend), { class: 'quiet', hidden: true });
+  const close = button('×', () => element.remove(), { class: 'quiet', ariaLabel: 'Hide the canvas' });
+  const element = h('section.drawing', { ariaLabel: 'Canvas of the agent' }, h('div.row.spread', title, allow, close));
   let frame = null;
   let key = '';
   let ready = null;
   let lastAction = 0;
   let isDocument = false;
+  let maySend = false;
   let token = '';
   const waiting = new Map();
   addEventListener('message', heard);
@@ -31,7 +32,7 @@ export function canvasPanel(sessionId) {
     isDocument = Boolean(source);
     token = crypto.randomUUID();
     allow.hidden = !isDocument;
-    allow.setAttribute('aria-pressed', 'false');
+    letSend(false);
     frame?.remove();
     frame = h('iframe', { sandbox: 'allow-scripts', referrerpolicy: 'no-referrer', title: 'What the agent shows', src: `/canvas/${key}` });
     const loaded = new Promise((resolve) => {
@@ -48,13 +49,14 @@ export function canvasPanel(sessionId) {
     if (messages?.length) await post({ op: 'push', messages });
   }
 
-  function toggle() {
-    allow.setAttribute('aria-pressed', String(allow.getAttribute('aria-pressed') !== 'true'));
+  function letSend(isAllowed) {
+    maySend = isAllowed;
+    allow.ariaPressed = isAllowed;
   }
 
   /** An interface is drawn by our own script, which knows the token; a document is believed if the user lets it. */
   function isBelieved(message) {
-    return isDocument ? allow.getAttribute('aria-pressed') === 'true' : message.token === token;
+    return isDocument ? maySend : message.token === token;
   }
 
   /** A request of the tool; its answer goes back, and the first page that answers counts. */

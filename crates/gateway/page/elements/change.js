@@ -1,9 +1,9 @@
 // A change of the user's configuration: looked at as a diff, then saved.
 
-import { act, api, h, pathTo, renderedRegion, store, toast, waitDialog } from '../core.js';
+import { api, h, pathTo, renderedRegion, store, toast, waitDialog } from '../core.js';
 
 /** `edits` as the advice of the server has them; `call` is what they are about. */
-export function openChange(edits, { saved = () => {}, call } = {}) {
+export default function openChange(edits, { saved = () => {}, call } = {}) {
   waitDialog(
     'Change the configuration',
     'Save',
@@ -29,6 +29,6 @@ function askAgain({ id, session }) {
   const transcript = store.transcripts.get(session);
   const items = transcript?.items ?? [];
   const message = items.slice(0, items.indexOf(transcript?.callItem(id)) + 1).findLast((item) => item.type === 'user');
-  const run = () => act(null, () => api.post(pathTo('sessions', session, '/messages'), { text: message.text }));
+  const run = () => api.post(pathTo('sessions', session, '/messages'), { text: message.text });
   return message && store.can('chat') && { label: 'Ask again', run };
 }

@@ -1,20 +1,20 @@
 // Beside the conversation: to-do list, sub-agents, files that its calls changed.
 
-import { api, fill, h, href, openUndo, pathTo, sessionLook, store } from '../core.js';
+import { api, badge, button, fill, h, href, later, link, pathTo, sessionLook, store, undoCall, undoSession } from '../core.js';
 
 const MARKS = { pending: '○', in_progress: '◐', completed: '✓' };
 
-export function chatPanel(place) {
+export default function chatPanel(id, getTranscript, toggle) {
   const todos = h('div.stack');
   const agents = h('div.stack');
   const files = h('div.stack');
   const element = h(
     'aside.panel.stack',
-    { 'aria-label': 'To-do list, sub-agents and files' },
+    { ariaLabel: 'To-do list, sub-agents and files' },
     h(
       'div.row.spread',
       h('h2', 'This session'),
-      h('button.quiet', { 'aria-label': 'Close panel (Esc)', onclick: () => place.togglePanel(false) }, '×'),
+      button('×', () => toggle(false), { class: 'quiet', ariaLabel: 'Close panel (Esc)' }),
     ),
     h('h3', 'To do'),
     todos,
@@ -23,14 +23,13 @@ export function chatPanel(place) {
     h('h3', 'Changed files'),
     files,
   );
-  let timer = 0;
+  const loadSoon = later(load);
   return { element, update };
 
   function update() {
-    if (!element.isConnected || !place.id) return;
-    drawTodos(place.transcript?.todos ?? []);
-    clearTimeout(timer);
-    timer = setTimeout(load, 200);
+    if (!element.isConnected || !id) return;
+    drawTodos(getTranscript()?.todos ?? []);
+    loadSoon();
   }
 
   function drawTodos(list) {
@@ -44,7 +43,7 @@ export function chatPanel(place) {
               h(
                 'li',
                 { class: todo.status },
-                h('span', { 'aria-hidden': 'true' }, `${MARKS[todo.status] ?? '?'} `),
+                h('span', { ariaHidden: true }, `${MARKS[todo.status] ?? '?'} `),
                 todo.status === 'in_progress' ? todo.active_form : todo.content,
                 h('span.visually-hidden', ` (${todo.status.replace('_', ' ')})`),
               ),
@@ -54,45 +53,37 @@ export function chatPanel(place) {
   }
 
   async function load() {
-    const [agentAnswer, fileAnswer] = await Promise.all([
-      api.get(pathTo('sessions', place.id, '/agents')).catch(() => ({ agents: [] })),
-      api.get(pathTo('sessions', place.id, '/files')).catch(() => ({ files: [] })),
-    ]);
-    fill(agents, agentAnswer.agents.length === 0 ? h('p.muted', 'None were started.') : agentAnswer.agents.map(agentLine));
-    fill(files, fileAnswer.files.length === 0 ? h('p.muted', 'No call changed a file.') : [fileAnswer.files.map(fileLine), undoAll()]);
+    const list = (what) =>
+      api.get(pathTo('sessions', id, `/${what}`)).then(
+        (answer) => answer[what],
+        () => [],
+      );
+    const [started, changed] = await Promise.all([list('agents'), list('files')]);
+    fill(agents, started.length ? started.map(agentLine) : h('p.muted', 'None were started.'));
+    fill(files, changed.length ? [changed.map(fileLine), undoAll()] : h('p.muted', 'No call changed a file.'));
   }
 
   function agentLine(agent) {
-    const { icon, word } = sessionLook(agent.state);
     return h(
       'div.box',
-      h('div.row', h('a', { href: href('chat', agent.id) }, agent.name), h('span.badge', `${icon} ${word}`)),
+      h('div.row', link(agent.name, href('chat', agent.id)), badge(sessionLook(agent.state))),
       h('small', agent.task),
       agent.last_line && h('small', agent.last_line),
     );
   }
 
-  function fileLine(file) {
-    const last = file.calls.at(-1);
+  function fileLine({ path, calls }) {
+    const record = calls.at(-1);
     return h(
       'div.row',
-      h('code.grow', file.path.replace(`${store.me.workspace}/`, '')),
-      h('span.muted', `${file.calls.length}×`),
-      last && h('a', { href: href('history', last) }, 'show'),
-      last &&
-        store.can('admin') &&
-        h('button', { onclick: () => openUndo(pathTo('history', last, '/undo'), `the last change of ${file.path}`) }, 'Undo…'),
+      h('code.grow', path.replace(`${store.me.workspace}/`, '')),
+      h('span.muted', `${calls.length}×`),
+      record && link('show', href('history', record)),
+      record && store.can('admin') && button('Undo…', () => undoCall({ record }, `the last change of ${path}`)),
     );
   }
 
   function undoAll() {
-    return (
-      store.can('admin') &&
-      h(
-        'button',
-        { onclick: () => openUndo(pathTo('sessions', place.id, '/undo'), 'all changes of this session') },
-        'Undo all of this session…',
-      )
-    );
+    return store.can('admin') && button('Undo all of this session…', () => undoSession(id));
   }
 }

@@ -1,237 +1,159 @@
 // Where the user writes. Enter sends, Shift-Enter is a new line, drafts survive a reload.
 
-import { act, api, fill, h, money, pathTo, plural, report, store, tokens, visibleText } from '../core.js';
-import { DroppedFiles } from './dropped-files.js';
+import { act, api, button, choices, fill, h, money, pathTo, plural, report, store, tokens, visibleText } from '../core.js';
+import { droppedFiles } from './dropped-files.js';
 
 const MOST_FILES = 12;
 
-class Composer extends HTMLElement {
-  /** `send(text, attachments)` starts or continues a turn; `commands` are the slash commands. */
-  setup({ sessionId, send, commands }) {
-    this.sessionId = sessionId;
-    this.send = send;
-    this.commands = commands;
-    this.#build();
-    return this;
-  }
+export const draftKey = (sessionId) => `haft.draft.${sessionId ?? 'new'}`;
 
-  #build() {
-    const mayChat = store.can('chat');
-    this.className = 'composer';
-    this.text = h('textarea', {
-      rows: 1,
-      'aria-label': 'Message',
-      placeholder: mayChat ? 'Message…  (@ for files, / for commands)' : 'This page may only watch: its token lacks the scope “chat”.',
-      disabled: !mayChat,
-      onkeydown: (event) => this.#key(event),
-      oninput: () => this.#typed(),
-      role: 'combobox',
-      'aria-expanded': 'false',
-      'aria-autocomplete': 'list',
-    });
-    this.text.value = localStorage.getItem(this.#draftKey) ?? '';
-    this.stopButton = h(
-      'button',
-      { class: 'stop', title: 'Stop the turn (Esc)', hidden: true, onclick: () => this.stop() },
-      '■ Stop ',
-      h('kbd', 'Esc'),
-    );
-    this.sendButton = h('button', { class: 'primary', title: 'Send (Enter)', disabled: !mayChat, onclick: () => this.submit() }, 'Send');
-    this.status = h('div.status-line');
-    this.options = h('ul.suggest', { role: 'listbox', id: 'suggestions', hidden: true, 'aria-label': 'Suggestions' });
-    this.text.setAttribute('aria-controls', 'suggestions');
-    this.newBelow = h('button', { class: 'new-below', hidden: true });
-    this.files = new DroppedFiles();
-    this.files.button.disabled = !mayChat;
-    const box = h('div.composer-box', this.files.button, this.text, this.stopButton, this.sendButton);
-    fill(this, this.newBelow, this.options, this.files.element, box, this.status);
-  }
+/** `send(text, attachments)` starts or continues a turn; `commands` are the slash commands; `takenBack(text)` was queued. */
+export function composer({ sessionId, send, commands, takenBack }) {
+  const mayChat = store.can('chat');
+  const text = h('textarea', {
+    rows: 1,
+    ariaLabel: 'Message',
+    placeholder: mayChat ? 'Message…  (@ for files, / for commands)' : 'This page may only watch: its token lacks the scope “chat”.',
+    disabled: !mayChat,
+    value: localStorage.getItem(draftKey(sessionId)) ?? '',
+    onkeydown: key,
+    oninput: typed,
+  });
+  const options = choices(text, 'suggest', { draw: ({ label, about }) => [h('code', label), h('span.muted', about)], take });
+  const stopButton = button(['■ Stop ', h('kbd', 'Esc')], cancel, { class: 'stop', title: 'Stop the turn (Esc)', hidden: true });
+  const sendButton = button('Send', submit, { class: 'primary', title: 'Send (Enter)', disabled: !mayChat });
+  const status = h('div.status-line');
+  const newBelow = h('button.new-below', { hidden: true });
+  const files = droppedFiles(text);
+  files.button.disabled = !mayChat;
+  const element = h(
+    'div.composer',
+    newBelow,
+    options.list,
+    files.element,
+    h('div.composer-box', files.button, text, stopButton, sendButton),
+    status,
+  );
+  let isBusy = false;
+  return { element, text, end: files.end, setText, show, showNew, stop };
 
-  connectedCallback() {
-    this.stopFiles ??= this.files?.listen(this.text);
-  }
-
-  disconnectedCallback() {
-    this.stopFiles?.();
-    this.stopFiles = null;
-  }
-
-  get #draftKey() {
-    return `haft.draft.${this.sessionId ?? 'new'}`;
-  }
-
-  setText(text) {
-    this.text.value = text;
-    this.#typed();
-    this.text.focus();
+  function setText(value) {
+    text.value = value;
+    typed();
+    text.focus();
   }
 
   /** Shows what the session does and has used. */
-  show(session, callCount) {
-    const isBusy = ['running', 'waiting'].includes(session?.state);
-    this.isBusy = isBusy;
-    this.stopButton.hidden = !isBusy;
-    this.sendButton.textContent = isBusy ? 'Queue' : 'Send';
-    this.sendButton.title = isBusy ? "Queue for the model's next step (Enter)" : 'Send (Enter)';
+  function show(session, callCount) {
+    isBusy = ['running', 'waiting'].includes(session?.state);
+    stopButton.hidden = !isBusy;
+    sendButton.textContent = isBusy ? 'Queue' : 'Send';
+    sendButton.title = isBusy ? "Queue for the model's next step (Enter)" : 'Send (Enter)';
     if (!session) return;
-    const { usage, context_tokens: used, context_window: window } = session;
-    const share = used && window ? `${Math.round((100 * used) / window)} % of ${tokens(window)}` : null;
+    const { usage, context_tokens: used, context_window: size } = session;
+    const share = used && size && `${Math.round((100 * used) / size)} % of ${tokens(size)}`;
     const sum = usage?.input_tokens + usage?.output_tokens;
     const cost = sum > 0 && (usage.cost == null ? `${tokens(sum)} tokens` : money(usage.cost));
-    const parts = [session.model, share, cost, callCount ? plural(callCount, 'call') : null];
+    const parts = [session.model, share, cost, callCount && plural(callCount, 'call')];
     fill(
-      this.status,
+      status,
       parts.filter(Boolean).map((part) => h('span', part)),
     );
   }
 
-  showNew(count, jump) {
-    this.newBelow.hidden = count === 0;
-    this.newBelow.textContent = `↓ ${count} new`;
-    this.newBelow.onclick = jump;
+  function showNew(count, jump) {
+    newBelow.hidden = count === 0;
+    newBelow.textContent = `↓ ${count} new`;
+    newBelow.onclick = jump;
   }
 
-  async submit() {
-    const text = this.text.value.trim() || (this.files.count && `Attached: ${this.files.names}`);
-    if (!text || this.isSending) return;
-    this.isSending = true;
-    try {
-      if (text.startsWith('/') && (await this.#runCommand(text))) {
-        this.#clear();
-        return;
-      }
-      await this.send(text, await this.files.content());
-      this.files.clear();
-      this.#clear();
-    } catch (error) {
-      report(error);
-    } finally {
-      this.isSending = false;
+  async function submit() {
+    const message = text.value.trim() || (files.count() && `Attached: ${files.names()}`);
+    if (!message) return;
+    if (!(message.startsWith('/') && (await runCommand(message)))) {
+      await send(message, await files.content());
+      files.clear();
     }
+    text.value = '';
+    typed();
   }
 
-  async stop() {
-    if (!this.isBusy || !this.sessionId) return;
-    await act(this.stopButton, () => api.post(pathTo('sessions', this.sessionId, '/cancel')));
+  function cancel() {
+    return isBusy && sessionId && api.post(pathTo('sessions', sessionId, '/cancel'));
   }
 
-  #clear() {
-    this.text.value = '';
-    this.#typed();
+  function stop() {
+    return act(cancel, stopButton);
   }
 
-  async #runCommand(text) {
-    const [name, ...rest] = text.slice(1).split(/\s+/);
-    const command = this.commands.find((each) => each.name === name);
-    if (!command) return false;
-    await command.run(rest.join(' '));
-    return true;
+  async function runCommand(line) {
+    const [name, ...rest] = line.slice(1).split(/\s+/);
+    const command = commands.find((each) => each.name === name);
+    await command?.run(rest.join(' '));
+    return Boolean(command);
   }
 
-  #typed() {
-    if (this.text.value) localStorage.setItem(this.#draftKey, this.text.value);
-    else localStorage.removeItem(this.#draftKey);
-    this.#suggest();
+  function typed() {
+    if (text.value) localStorage.setItem(draftKey(sessionId), text.value);
+    else localStorage.removeItem(draftKey(sessionId));
+    suggest();
   }
 
-  #suggest() {
-    const before = this.text.value.slice(0, this.text.selectionStart);
-    const slash = /^\/(\w*)$/.exec(before);
-    if (slash) {
-      const found = this.commands.filter((command) => command.name.startsWith(slash[1]));
-      this.#offer(found.map((command) => ({ label: `/${command.name}`, about: command.about, text: `/${command.name} `, from: 0 })));
-      return;
-    }
-    const mention = /(?:^|\s)@(\S*)$/.exec(before);
-    if (mention) this.#suggestFiles(mention[1]);
-    else this.#offer([]);
+  function suggest() {
+    const before = text.value.slice(0, text.selectionStart);
+    const [, slash] = /^\/(\w*)$/.exec(before) ?? [];
+    const [, mention] = /(?:^|\s)@(\S*)$/.exec(before) ?? [];
+    if (mention !== undefined) suggestFiles(mention);
+    else
+      options.show(
+        commands
+          .filter(({ name }) => slash !== undefined && name.startsWith(slash))
+          .map(({ name, about }) => ({ label: `/${name}`, about, text: `/${name} `, from: 0 })),
+      );
   }
 
   /** Files of the workspace; an answer that comes after more was typed is of no use. */
-  async #suggestFiles(typed) {
-    const before = this.text.value;
-    const { files } = await api.get('/api/files', { text: typed }).catch(() => ({ files: [] }));
-    if (this.text.value !== before) return;
-    const from = this.text.selectionStart - typed.length - 1;
-    this.#offer(files.slice(0, MOST_FILES).map((path) => ({ label: visibleText(path), about: '', text: `@${path} `, from })));
+  async function suggestFiles(name) {
+    const before = text.value;
+    const { files: found } = await api.get('/api/files', { text: name }).catch(() => ({ files: [] }));
+    if (text.value !== before) return;
+    const from = text.selectionStart - name.length - 1;
+    options.show(found.slice(0, MOST_FILES).map((path) => ({ label: visibleText(path), text: `@${path} `, from })));
   }
 
-  #offer(entries) {
-    this.offered = entries;
-    this.choice = 0;
-    this.options.hidden = entries.length === 0;
-    this.text.setAttribute('aria-expanded', String(entries.length > 0));
-    fill(
-      this.options,
-      entries.map((entry, index) =>
-        h(
-          'li',
-          {
-            role: 'option',
-            id: `suggestion-${index}`,
-            onmousedown: (event) => {
-              event.preventDefault();
-              this.#take(entry);
-            },
-          },
-          h('code', entry.label),
-          h('span.muted', entry.about),
-        ),
-      ),
-    );
-    this.#mark();
+  function take(entry) {
+    text.setRangeText(entry.text, entry.from, text.selectionStart, 'end');
+    options.show([]);
+    text.focus();
   }
 
-  #mark() {
-    [...this.options.children].forEach((option, index) => option.setAttribute('aria-selected', String(index === this.choice)));
-    if (this.offered.length) this.text.setAttribute('aria-activedescendant', `suggestion-${this.choice}`);
-    else this.text.removeAttribute('aria-activedescendant');
-  }
-
-  #take(entry) {
-    const end = this.text.selectionStart;
-    this.text.setRangeText(entry.text, entry.from, end, 'end');
-    this.#offer([]);
-    this.text.focus();
-  }
-
-  #key(event) {
-    if (event.isComposing) return;
-    const isOffered = this.offered?.length > 0;
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (isOffered && step) {
+  function key(event) {
+    if (event.isComposing || options.key(event)) return;
+    const offered = options.chosen();
+    if (offered && (event.key === 'Tab' || (event.key === 'Enter' && offered.text.trim() !== text.value.trim()))) {
       event.preventDefault();
-      this.choice = (this.choice + step + this.offered.length) % this.offered.length;
-      this.#mark();
-    } else if (
-      isOffered &&
-      (event.key === 'Tab' || (event.key === 'Enter' && this.offered[this.choice].text.trim() !== this.text.value.trim()))
-    ) {
-      event.preventDefault();
-      this.#take(this.offered[this.choice]);
+      take(offered);
     } else if (event.key === 'Escape') {
       event.stopPropagation();
-      if (isOffered) this.#offer([]);
-      else this.stop();
-    } else if (event.key === 'ArrowUp' && !this.text.value && this.isBusy) {
+      if (offered) options.show([]);
+      else stop();
+    } else if (event.key === 'ArrowUp' && !text.value && isBusy) {
       event.preventDefault();
-      this.#takeBack();
+      takeBack();
     } else if (event.key === 'Enter' && !event.shiftKey) {
       event.preventDefault();
-      this.submit();
+      sendButton.click();
     }
   }
 
   /** Up on an empty line takes the newest queued message back. */
-  async #takeBack() {
+  async function takeBack() {
     try {
-      const { text } = await api.delete(pathTo('sessions', this.sessionId, '/messages/last'));
-      this.setText(text);
-      this.takenBack?.(text);
+      const { text: queued } = await api.delete(pathTo('sessions', sessionId, '/messages/last'));
+      setText(queued);
+      takenBack(queued);
     } catch (error) {
       if (error.status !== 409 && error.status !== 404) report(error);
     }
   }
 }
-
-customElements.define('haft-composer', Composer);

@@ -1,7 +1,7 @@
 // A modal dialog. Esc closes it and is always safe.
 
 import { fill, h, uniqueId } from '../dom.js';
-import { actionButton } from '../notices.js';
+import { button } from '../notices.js';
 import { problem } from './tabs.js';
 
 /** Shows an element as a dialog; when it closes, the focus goes back to where it was. */
@@ -20,7 +20,7 @@ export function showModal(box, onclose = () => {}) {
 /** Shows `content` under a heading; `actions` come after a button that closes it. */
 export function dialog(title, content, actions = [], { onclose, className = '', closeLabel = 'Cancel' } = {}) {
   const id = uniqueId('title');
-  const close = h('button', { onclick: () => box.close() }, closeLabel);
+  const close = button(closeLabel, () => box.close());
   const body = h('div.dialog-body', h('h2', { id }, title), content, h('div.actions', close, actions));
   const box = h('dialog', { 'aria-labelledby': id, class: className }, body);
   return showModal(box, onclose);
@@ -29,7 +29,7 @@ export function dialog(title, content, actions = [], { onclose, className = '', 
 /** Shows what `preview` would change as `build` draws it; the button does it, if it is possible. */
 export async function waitDialog(title, label, preview, build, action) {
   const body = h('div.stack', h('p.muted', 'Looking at what would change…'));
-  const run = actionButton(label, () => action().then(() => box.close()), { class: 'primary', disabled: true });
+  const run = button(label, () => action().then(() => box.close()), { class: 'primary', disabled: true });
   const box = dialog(title, body, run);
   try {
     const { nodes, isPossible } = build(await preview());
@@ -54,8 +54,8 @@ export function promptText(title, label, value = '') {
       event.preventDefault();
       done();
     };
-    const input = h('input', { value, 'aria-label': label, onkeydown });
-    const box = dialog(title, input, h('button.primary', { onclick: done }, 'OK'), { onclose: () => resolve(answer) });
+    const input = h('input', { value, ariaLabel: label, onkeydown });
+    const box = dialog(title, input, button('OK', done, { class: 'primary' }), { onclose: () => resolve(answer) });
     input.focus();
     input.select();
   });

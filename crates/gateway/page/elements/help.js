@@ -1,6 +1,6 @@
 // The list of keys.
 
-import { dialog, h, PLACES } from '../core.js';
+import { dialog, h, PLACES, table } from '../core.js';
 
 const KEYED = PLACES.filter(([, , key]) => key);
 const KEYS = [
@@ -21,19 +21,10 @@ const KEYS = [
   ['Y S A E W N', 'in an approval: once, session, always, edit, deny with words, deny'],
 ];
 
-export function openHelp() {
-  dialog(
-    'Keys',
-    [
-      h(
-        'table',
-        h(
-          'tbody',
-          KEYS.map(([key, what]) => h('tr', h('td', h('kbd', key)), h('td', what))),
-        ),
-      ),
-    ],
-    [],
-    { closeLabel: 'Close' },
-  );
+export default function openHelp() {
+  const columns = [
+    ['Key', ([key]) => h('kbd', key)],
+    ['What it does', ([, what]) => what],
+  ];
+  dialog('Keys', table(columns, KEYS), [], { closeLabel: 'Close' });
 }

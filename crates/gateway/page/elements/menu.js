@@ -1,24 +1,21 @@
 // A menu at a button: arrows move, Esc closes, focus returns.
 
 import { h } from '../dom.js';
+import { button } from '../notices.js';
+
+/** A button that opens a menu of what `entries` returns. */
+export const menuButton = (label, entries, attributes) =>
+  button(label, (anchor) => openMenu(anchor, entries()), { ariaHasPopup: 'menu', ...attributes });
 
 /** `entries`: `[{ label, run, danger }]`. */
 export function openMenu(anchor, entries) {
-  const buttons = entries.filter(Boolean).map((entry) =>
-    h(
-      'button',
-      {
-        role: 'menuitem',
-        tabindex: -1,
-        class: entry.danger ? 'danger' : '',
-        onclick: () => {
-          close();
-          entry.run();
-        },
-      },
-      entry.label,
-    ),
-  );
+  const buttons = entries.filter(Boolean).map(({ label, run, danger }) => {
+    const choose = () => {
+      close();
+      return run();
+    };
+    return button(label, choose, { role: 'menuitem', tabindex: -1, class: danger && 'danger' });
+  });
   const menu = h('div.menu', { role: 'menu', popover: 'auto', onkeydown: move }, buttons);
   menu.addEventListener('toggle', (event) => event.newState === 'closed' && close());
   document.body.append(menu);

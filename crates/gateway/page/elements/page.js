@@ -1,6 +1,6 @@
 // What the places share: head and body, loading, tables, empty states.
 
-import { fill, h } from '../dom.js';
+import { fill, h, keepFocus } from '../dom.js';
 import { store } from '../store.js';
 import { problem } from './tabs.js';
 
@@ -19,7 +19,7 @@ export function load(target, request, build) {
     const turn = newest;
     try {
       const answer = await request();
-      if (turn === newest) fill(target, build(answer));
+      if (turn === newest) keepFocus(target, () => fill(target, build(answer)));
     } catch (error) {
       if (turn === newest) fill(target, problem(error));
     }
@@ -30,35 +30,37 @@ export function load(target, request, build) {
 }
 
 /** `columns`: `[[heading, cell(row), 'number'?]]`. */
-export function table(columns, rows, label) {
-  return h(
-    'div.scroll',
+export function table(columns, rows, ariaLabel, attributes) {
+  const line = (tag, cells) =>
     h(
-      'table',
-      { 'aria-label': label },
-      h(
-        'thead',
-        h(
-          'tr',
-          columns.map(([name, , kind]) => h('th', { scope: 'col', class: kind }, name)),
-        ),
-      ),
-      h(
-        'tbody',
-        rows.map((row) =>
-          h(
-            'tr',
-            columns.map(([, cell, kind]) => h('td', { class: kind }, cell(row))),
-          ),
-        ),
-      ),
+      'tr',
+      cells.map((cell, at) => h(tag, { class: columns[at][2], scope: tag === 'th' && 'col' }, cell)),
+    );
+  const head = line(
+    'th',
+    columns.map(([name]) => name),
+  );
+  const body = rows.map((row) =>
+    line(
+      'td',
+      columns.map(([, cell]) => cell(row)),
     ),
   );
+  return h('div.scroll', h('table', { ariaLabel, ...attributes }, h('thead', head), h('tbody', body)));
 }
+
+/** A heading with what belongs to it, in a frame. */
+export const section = (title, ...content) => h('section.box', h('h2', title), content);
+
+export const link = (label, href, attributes) => h('a', { href, ...attributes }, label);
+export const linkButton = (label, href, attributes) => h('a.button', { href, ...attributes }, label);
+
+/** Where a rule or a value is: `file:line`. */
+export const sourceText = ({ file, line }) => [file, line].filter(Boolean).join(':');
 
 /** Says what would be here and what to do first. */
 export function empty(text, label, to) {
-  return h('div.empty', h('p', text), label && h('a.button.primary', { href: to }, label));
+  return h('div.empty', h('p', text), label && linkButton(label, to, { class: 'primary' }));
 }
 
 /** A label with a control in a filter bar. */
@@ -74,15 +76,44 @@ export function select(options, value, onchange, attributes) {
   );
 }
 
+/** A field for JSON, which says what is wrong with it; nothing in it is no value. */
+export function jsonField(start, { isObject, oninput = () => {}, ...attributes }) {
+  const wrong = h('p.problem', { role: 'alert' });
+  let value = start;
+  const read = () => {
+    try {
+      const next = text.value ? JSON.parse(text.value) : isObject ? {} : undefined;
+      if (isObject && next?.constructor !== Object) throw new Error('arguments are an object: {"name": value}');
+      value = next;
+      wrong.textContent = '';
+    } catch (error) {
+      wrong.textContent = `This is not yet valid JSON: ${error.message}`;
+    }
+    oninput();
+  };
+  const text = h('textarea.mono', { spellcheck: 'false', oninput: read, value: start === undefined ? '' : JSON.stringify(start, null, 2), ...attributes });
+  return { element: h('div.stack', text, wrong), value: () => value, isValid: () => wrong.textContent === '' };
+}
+
 /** A word, or the icon and the word of a look, as a badge. */
-export function badge(text, kind) {
-  return h('span', { class: `badge ${text?.kind ?? (kind || '')}` }, text?.word ? `${text.icon} ${text.word}` : text);
+export function badge(text, kind, attributes) {
+  return h('span.badge', { class: text?.kind ?? kind, ...attributes }, text?.word ? `${text.icon} ${text.word}` : text);
+}
+
+const DELIVERIES = { delivered: 'ok', not_delivered: 'fail', unknown: 'ask', pending: 'accent', sending: 'accent' };
+
+/** Whether a message arrived. */
+export const deliveryBadge = (word, title) => badge(word.replaceAll('_', ' '), DELIVERIES[word], { title });
+
+/** The icon of a look with its word for a screen reader, which is shown where it says more. */
+export function stateMark({ icon, word, kind }, isWord) {
+  return h('span.state', { class: kind, title: word }, h('span', { ariaHidden: true }, icon), isWord ? ` ${word}` : h('span.visually-hidden', word));
 }
 
 /** A choice of the agents of this server. */
 export function agentSelect(agent, choose) {
   const options = (store.me.agents ?? [agent]).map((name) => [name, `agent: ${name}`]);
-  return select(options, agent, choose, { 'aria-label': 'Agent' });
+  return select(options, agent, choose, { ariaLabel: 'Agent' });
 }
 
 /** `figures`: `[[label, value]]`. */

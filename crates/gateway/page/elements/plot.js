@@ -1,6 +1,6 @@
 // Stacked bars as SVG, with the same figures as a table and as CSV.
 
-import { h, svg, table } from '../core.js';
+import { button, h, svg, table } from '../core.js';
 import { download } from './session-actions.js';
 
 const WIDTH = 720;
@@ -19,7 +19,7 @@ export function stackedBars({ title, rows, format, line }) {
   const across = (value, kind) => svg('line', { class: kind, x1: LEFT, x2: WIDTH, y1: y(value), y2: y(value) });
   const picture = svg(
     'svg',
-    { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'img', 'aria-label': `${title}. The table has the same figures.` },
+    { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'img', ariaLabel: `${title}. The table has the same figures.` },
     [0, top / 2, top].map((value) => [
       across(value, 'axis'),
       svg('text', { x: LEFT - 6, y: y(value) + 4, 'text-anchor': 'end' }, format(value)),
@@ -40,13 +40,13 @@ export function stackedBars({ title, rows, format, line }) {
   const legend = series.map((name, index) =>
     h(
       'li',
-      svg('svg', { viewBox: '0 0 12 12', 'aria-hidden': 'true' }, svg('rect', { class: `fill-${index}`, width: 12, height: 12 })),
+      svg('svg', { viewBox: '0 0 12 12', ariaHidden: true }, svg('rect', { class: `fill-${index}`, width: 12, height: 12 })),
       name,
     ),
   );
   return h(
     'figure.plot.box',
-    h('figcaption.row.spread', h('h2', title), h('button', { onclick: () => download('usage.csv', csv(), 'text/csv') }, 'CSV')),
+    h('figcaption.row.spread', h('h2', title), button('CSV', () => download('usage.csv', csv(), 'text/csv'))),
     picture,
     h('ul.legend', legend),
     h('details', h('summary', 'As a table'), table(columns, rows, title)),

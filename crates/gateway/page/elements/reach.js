@@ -1,8 +1,6 @@
 // Whom this server reaches: channels with what was sent, and paired machines.
 
-import { actionButton, api, badge, copy, empty, fill, h, href, load, pathTo, store, table, toast, when } from '../core.js';
-
-const OUTCOMES = { delivered: 'ok', not_delivered: 'fail', unknown: 'ask', sending: 'accent' };
+import { api, badge, button, copyButton, deliveryBadge, empty, fill, h, href, load, pathTo, store, table, toast, when } from '../core.js';
 
 /** Channels, and the newest messages that went out. */
 export function channelList({ channels = [], sent = [] }) {
@@ -33,7 +31,7 @@ export function channelList({ channels = [], sent = [] }) {
           ['When', (row) => when(row.at)],
           ['Channel', (row) => row.channel],
           ['To', (row) => row.to],
-          ['Outcome', (row) => badge(row.outcome.replace('_', ' '), OUTCOMES[row.outcome])],
+          ['Outcome', (row) => deliveryBadge(row.outcome)],
           ['Text or reason', (row) => row.reason ?? row.text],
         ],
         sent,
@@ -67,7 +65,7 @@ export function nodeList(section) {
               ['System', (row) => row.platform ?? ''],
               ['Folder', (row) => h('code', row.workspace ?? '')],
               ['Offers', (row) => (row.actions ?? []).join(', ')],
-              ['', (row) => store.can('admin') && button('Revoke', () => api.delete(pathTo('nodes', row.id)), 'danger')],
+              ['', (row) => store.can('admin') && reloading('Revoke', () => api.delete(pathTo('nodes', row.id)), 'danger')],
             ],
             nodes,
             'Nodes',
@@ -78,12 +76,12 @@ export function nodeList(section) {
     ];
   }
 
-  function button(label, action, kind) {
-    return actionButton(label, () => action().then(reload), { class: kind });
+  function reloading(label, action, kind) {
+    return button(label, () => action().then(reload), { class: kind });
   }
 
   function pairing(pending) {
-    code ??= h('input', { 'aria-label': 'Code on the other screen', placeholder: '1234-5678', size: 12 });
+    code ??= h('input', { ariaLabel: 'Code on the other screen', placeholder: '1234-5678', size: 12 });
     const approve = async () => {
       const node = await api.post('/api/nodes/approve', { code: code.value.trim() });
       settle();
@@ -97,11 +95,11 @@ export function nodeList(section) {
         'Run this on the other machine within 10 minutes: ',
         h('code', command),
         ' ',
-        h('button', { onclick: () => copy(command) }, 'Copy'),
+        copyButton(() => command),
       );
     };
     return [
-      h('div.row', button('Pair a machine…', open), (pending.length > 0 || address.hasChildNodes()) && [code, button('Approve', approve)]),
+      h('div.row', reloading('Pair a machine…', open), (pending.length > 0 || address.hasChildNodes()) && [code, reloading('Approve', approve)]),
       address,
     ];
   }

@@ -1,10 +1,9 @@
 // Scheduled jobs: a timeline of their runs, what comes next, and buttons to run, pause and remove each.
 
-import { actionButton, api, badge, duration, empty, fullTime, h, href, load, pathTo, rendered, store, table, when } from '../core.js';
+import { api, badge, button, deliveryBadge, duration, empty, fullTime, h, href, link, load, pathTo, rendered, store, table, when } from '../core.js';
 import { timeline } from './timeline.js';
 
 const LOOKS = { ok: ['✓', 'ok'], failed: ['✗', 'fail'], skipped: ['–'], running: ['▶', 'accent'], waiting: ['…', 'ask'] };
-const DELIVERIES = { delivered: 'ok', not_delivered: 'fail', unknown: 'ask', pending: 'accent', sending: 'accent' };
 const SOON = 7 * 86_400_000;
 
 /** Adds the section to the place; returns what stops it. */
@@ -61,20 +60,19 @@ function noticeList(notices) {
 
 function jobBox(job, reload) {
   const path = pathTo('automation', job.id);
-  const button = (label, action, kind) =>
-    actionButton(label, () => action().then(reload), { class: kind, 'aria-label': `${label} ${job.name}` });
+  const change = (label, action, kind) => button(label, () => action().then(reload), { class: kind, ariaLabel: `${label} ${job.name}` });
   return h(
     'section.box',
-    { 'aria-label': job.name },
+    { ariaLabel: job.name },
     h(
       'div.row',
       h('strong.grow.title', job.name),
       badge(job.enabled ? 'on' : 'off', job.enabled && 'ok'),
       job.last_run && runBadge(job.last_run),
       store.can('admin') && [
-        button('Run now', () => api.post(`${path}/run`)),
-        button(job.enabled ? 'Turn off' : 'Turn on', () => api.patch(path, { enabled: !job.enabled })),
-        button('Remove', () => api.delete(path), 'danger'),
+        change('Run now', () => api.post(`${path}/run`)),
+        change(job.enabled ? 'Turn off' : 'Turn on', () => api.patch(path, { enabled: !job.enabled })),
+        change('Remove', () => api.delete(path), 'danger'),
       ],
     ),
     h('div', job.words),
@@ -90,7 +88,7 @@ function runBadge({ state }) {
 }
 
 function delivery({ delivery: word, delivery_note: note }) {
-  return word !== 'not_requested' && h('span', { title: note }, badge(word.replaceAll('_', ' '), DELIVERIES[word]));
+  return word !== 'not_requested' && deliveryBadge(word, note);
 }
 
 function result(run) {
@@ -102,7 +100,7 @@ function runTable(runs) {
   return table(
     [
       ['Due', (run) => h('span', { title: fullTime(run.due) }, when(run.due))],
-      ['Job', (run) => (run.session ? h('a', { href: href('chat', run.session) }, run.name) : run.name)],
+      ['Job', (run) => (run.session ? link(run.name, href('chat', run.session)) : run.name)],
       ['State', runBadge],
       ['Took', (run) => run.started && run.ended && duration(time(run.ended) - time(run.started)), 'number'],
       ['Delivery', delivery],

@@ -1,96 +1,71 @@
 // A form made from a JSON schema, and the same values as JSON. Both are always in step; no value is ever dropped.
 
-import { fill, h, uniqueId } from '../core.js';
+import { button, fill, h, jsonField, select, uniqueId } from '../core.js';
 
-const LONG = /content|text|patch|code|prompt|script|body|old_string|new_string/;
+/** Names of arguments that have several lines. */
+const LONG = /(^|_)(content|text|patch|code|prompt|script|body|string)$/;
+const NOT_SET = 'not set';
 
-export class SchemaForm {
-  /** `values` are the arguments at the start. */
-  constructor(schema, values = {}) {
-    this.schema = schema ?? {};
-    this.values = { ...values };
-    this.problems = new Map();
-    this.fields = h('div.form');
-    this.json = h('textarea', {
-      rows: 10,
-      class: 'mono',
-      spellcheck: 'false',
-      'aria-label': 'Arguments as JSON',
-      oninput: () => this.#readJson(),
-    });
-    this.wrong = h('p.problem', { role: 'alert' });
-    this.toggle = h('button', { 'aria-pressed': 'false', onclick: () => this.#flip() }, '{…} JSON');
-    this.element = h('div.stack', this.fields, this.wrong);
-    this.#drawFields();
-  }
+/** `values` are the arguments at the start. */
+export function schemaForm({ properties = {}, required = [] } = {}, start = {}) {
+  let values = { ...start };
+  /** The field that the server's validator named, and its words. */
+  let problem = {};
+  let json = null;
+  const fields = h('div.form');
+  const wrong = h('p.problem', { role: 'alert' });
+  const toggle = button('{…} JSON', flip, { ariaPressed: false });
+  const element = h('div.stack', fields, wrong);
+  drawFields();
+  return { element, toggle, showProblem, values: () => values, isValid: () => json?.isValid() ?? true };
 
   /** Shows a message of the server's validator at the field that it names. */
-  showProblem(message) {
-    const named = this.#names().find((name) => message.includes(`'${name}'`));
-    this.problems = new Map(named ? [[named, message]] : []);
-    this.wrong.textContent = named ? '' : message;
-    if (!this.isJson) this.#drawFields();
+  function showProblem(message) {
+    const name = names().find((each) => message.includes(`'${each}'`));
+    problem = { name, message };
+    wrong.textContent = name ? '' : message;
+    if (!json) drawFields();
   }
 
-  get hasWrongJson() {
-    return this.isJson && this.wrong.textContent !== '';
+  function names() {
+    return [...new Set([...Object.keys(properties), ...Object.keys(values)])];
   }
 
-  #names() {
-    const known = Object.keys(this.schema.properties ?? {});
-    return [...known, ...Object.keys(this.values).filter((name) => !known.includes(name))];
+  function flip() {
+    if (json && !json.isValid()) return;
+    const oninput = () => (values = json.isValid() ? json.value() : values);
+    json = json ? null : jsonField(values, { rows: 10, ariaLabel: 'Arguments as JSON', oninput, isObject: true });
+    toggle.ariaPressed = Boolean(json);
+    wrong.textContent = '';
+    if (!json) drawFields();
+    fill(element, json?.element ?? fields, wrong);
   }
 
-  #flip() {
-    if (this.hasWrongJson) return;
-    this.isJson = !this.isJson;
-    this.toggle.setAttribute('aria-pressed', String(this.isJson));
-    this.json.value = JSON.stringify(this.values, null, 2);
-    this.wrong.textContent = '';
-    if (!this.isJson) this.#drawFields();
-    fill(this.element, this.isJson ? this.json : this.fields, this.wrong);
+  function set(name, value) {
+    if (value === undefined) delete values[name];
+    else values[name] = value;
+    if (problem.name === name) problem = {};
   }
 
-  #readJson() {
-    try {
-      const values = JSON.parse(this.json.value || '{}');
-      if (values === null || typeof values !== 'object' || Array.isArray(values))
-        throw new Error('arguments are an object: {"name": value}');
-      this.values = values;
-      this.wrong.textContent = '';
-    } catch (error) {
-      this.wrong.textContent = `This is not yet valid JSON: ${error.message}`;
-    }
+  function drawFields() {
+    fill(fields, names().length ? names().map(field) : h('p.muted', 'This tool takes no arguments.'));
   }
 
-  #set(name, value) {
-    if (value === undefined) delete this.values[name];
-    else this.values[name] = value;
-    this.problems.delete(name);
-  }
-
-  #drawFields() {
-    const names = this.#names();
-    fill(this.fields, names.length ? names.map((name) => this.#field(name)) : h('p.muted', 'This tool takes no arguments.'));
-  }
-
-  #field(name) {
-    const schema = this.schema.properties?.[name] ?? {};
-    const isRequired = this.schema.required?.includes(name);
+  function field(name) {
+    const schema = properties[name] ?? {};
+    const isRequired = required.includes(name);
     const id = uniqueId('field');
     const notes = [
       schema.description,
       schema.default !== undefined && !/default/i.test(schema.description) && `Default: ${JSON.stringify(schema.default)}.`,
       bounds(schema),
-    ]
-      .filter(Boolean)
-      .join(' ');
+    ];
     const attributes = {
       id,
       'aria-describedby': `${id}-note`,
-      'aria-required': isRequired ? 'true' : null,
-      'aria-invalid': this.problems.has(name) ? 'true' : null,
-      placeholder: schema.default === undefined ? 'not set' : String(schema.default),
+      ariaRequired: isRequired || null,
+      ariaInvalid: problem.name === name || null,
+      placeholder: schema.default ?? NOT_SET,
     };
     const isGroup = schema.enum && schema.enum.length <= 4;
     return [
@@ -101,151 +76,96 @@ export class SchemaForm {
         isRequired && h('span.state.fail', { title: 'required' }, ' *', h('span.visually-hidden', 'required')),
       ),
       h(
-        'div',
-        { class: 'field' },
-        this.#editor(name, schema, attributes),
-        h('small', { id: `${id}-note` }, notes),
-        this.problems.has(name) && h('span.problem', { role: 'alert' }, this.problems.get(name)),
+        'div.field',
+        editor(name, schema, attributes),
+        h('small', { id: `${id}-note` }, notes.filter(Boolean).join(' ')),
+        problem.name === name && h('span.problem', { role: 'alert' }, problem.message),
       ),
     ];
   }
 
-  #editor(name, schema, attributes) {
-    const value = this.values[name];
+  function editor(name, schema, attributes) {
+    const value = values[name];
     if (schema.enum?.every((each) => typeof each === 'string'))
-      return schema.enum.length <= 4 ? this.#radios(name, schema, attributes) : this.#select(name, schema, attributes);
-    if (schema.type === 'boolean') return this.#radios(name, { ...schema, enum: [true, false] }, attributes);
+      return schema.enum.length <= 4 ? radios(name, schema.enum, attributes) : selection(name, schema.enum, attributes);
+    if (schema.type === 'boolean') return radios(name, [true, false], attributes);
     const fits = value === undefined || typeof value === (schema.type === 'integer' ? 'number' : schema.type);
-    if (['integer', 'number'].includes(schema.type) && fits) return this.#number(name, schema, attributes);
-    if (schema.type === 'string' && fits) return this.#text(name, schema, attributes);
+    if (['integer', 'number'].includes(schema.type) && fits) return number(name, schema, attributes);
+    if (schema.type === 'string' && fits) return text(name, attributes);
     const isTexts = schema.type === 'array' && schema.items?.type === 'string' && (value ?? []).every?.((each) => typeof each === 'string');
-    return isTexts ? this.#chips(name, attributes) : this.#raw(name, attributes);
+    if (isTexts) return chips(name, attributes);
+    const raw = jsonField(value, { ...attributes, rows: 3, placeholder: 'JSON', oninput: () => raw.isValid() && set(name, raw.value()) });
+    return raw.element;
   }
 
-  #radios(name, schema, { id }) {
-    const options = [undefined, ...schema.enum];
+  function radios(name, options, { id }) {
     return h(
       'div.choices',
       { role: 'radiogroup', 'aria-labelledby': `${id}-label` },
-      options.map((option) =>
+      [undefined, ...options].map((option) =>
         h(
           'label',
-          h('input', { type: 'radio', name: id, checked: this.values[name] === option, onchange: () => this.#set(name, option) }),
-          option === undefined ? 'not set' : String(option),
+          h('input', { type: 'radio', name: id, checked: values[name] === option, onchange: () => set(name, option) }),
+          String(option ?? NOT_SET),
         ),
       ),
     );
   }
 
-  #select(name, schema, attributes) {
-    return h(
-      'select',
-      { ...attributes, onchange: (event) => this.#set(name, event.target.value || undefined) },
-      h('option', { value: '' }, 'not set'),
-      schema.enum.map((option) => h('option', { value: option, selected: this.values[name] === option }, option)),
-    );
+  function selection(name, options, attributes) {
+    return select([['', NOT_SET], ...options.map((option) => [option])], values[name], (value) => set(name, value || undefined), attributes);
   }
 
-  #number(name, schema, attributes) {
+  function number(name, { minimum: min, maximum: max, type }, attributes) {
     return h('input', {
       ...attributes,
       type: 'number',
-      min: schema.minimum,
-      max: schema.maximum,
-      step: schema.type === 'integer' ? 1 : 'any',
-      value: this.values[name] ?? '',
-      oninput: (event) => this.#set(name, event.target.value === '' ? undefined : Number(event.target.value)),
+      min,
+      max,
+      step: type === 'integer' ? 1 : 'any',
+      value: values[name],
+      oninput: ({ target }) => set(name, target.value === '' ? undefined : Number(target.value)),
     });
   }
 
   /** Empty text differs from no value: a button takes the value away. */
-  #text(name, schema, attributes) {
-    const unset = h(
-      'button',
-      {
-        class: 'link',
-        hidden: this.values[name] !== '',
-        onclick: () => {
-          this.#set(name, undefined);
-          unset.hidden = true;
-        },
-      },
-      'Empty text is sent. Do not send it',
-    );
-    const oninput = (event) => {
-      this.#set(name, event.target.value);
-      unset.hidden = event.target.value !== '';
+  function text(name, attributes) {
+    const value = values[name] ?? '';
+    const isLong = LONG.test(name) || value.includes('\n');
+    const change = (next) => {
+      set(name, next);
+      unset.hidden = next !== '';
     };
-    const value = this.values[name] ?? '';
-    return [
-      LONG.test(name) || value.includes('\n')
-        ? h('textarea', { ...attributes, rows: 4, class: 'mono', oninput, value })
-        : h('input', { ...attributes, type: 'text', class: 'mono', oninput, value }),
-      unset,
-    ];
+    const unset = button('Empty text is sent. Do not send it', () => change(undefined), { class: 'link', hidden: values[name] !== '' });
+    const oninput = ({ target }) => change(target.value);
+    return [h(isLong ? 'textarea.mono' : 'input.mono', { ...attributes, [isLong ? 'rows' : 'type']: isLong ? 4 : 'text', oninput, value }), unset];
   }
 
-  #chips(name, attributes) {
+  function chips(name, attributes) {
     const list = h('div.chips');
-    const draw = () =>
+    const draw = (texts = []) => {
+      const remove = (index) => change(texts.filter((_, at) => at !== index));
       fill(
         list,
-        (this.values[name] ?? []).map((text, index) =>
-          h(
-            'span.chip',
-            text || '(empty)',
-            h('button', { 'aria-label': `Remove ${text}`, onclick: () => change(this.values[name].filter((_, at) => at !== index)) }, '×'),
-          ),
-        ),
+        texts.map((each, index) => h('span.chip', each || '(empty)', button('×', () => remove(index), { ariaLabel: `Remove ${each}` }))),
       );
+    };
     const change = (texts) => {
-      this.#set(name, texts.length ? texts : undefined);
-      draw();
+      set(name, texts.length ? texts : undefined);
+      draw(texts);
     };
     const add = () => {
-      if (input.value) {
-        change([...(this.values[name] ?? []), input.value]);
-        input.value = '';
-      }
+      if (input.value) change([...(values[name] ?? []), input.value]);
+      input.value = '';
     };
-    const input = h('input', {
-      ...attributes,
-      type: 'text',
-      placeholder: 'Type and press Enter',
-      onchange: add,
-      onkeydown: (event) => {
-        if (event.key === 'Enter') {
-          event.preventDefault();
-          add();
-        }
-      },
-    });
-    draw();
+    const onkeydown = (event) => {
+      if (event.key !== 'Enter') return;
+      event.preventDefault();
+      add();
+    };
+    const input = h('input', { ...attributes, type: 'text', placeholder: 'Type and press Enter', onchange: add, onkeydown });
+    draw(values[name]);
     return [list, input];
-  }
-
-  #raw(name, attributes) {
-    const wrong = h('span.problem');
-    const read = (event) => {
-      try {
-        this.#set(name, event.target.value === '' ? undefined : JSON.parse(event.target.value));
-        wrong.textContent = '';
-      } catch (error) {
-        wrong.textContent = `This field is JSON: ${error.message}`;
-      }
-    };
-    const value = this.values[name];
-    return [
-      h('textarea', {
-        ...attributes,
-        rows: 3,
-        class: 'mono',
-        placeholder: 'JSON',
-        oninput: read,
-        value: value === undefined ? '' : JSON.stringify(value, null, 2),
-      }),
-      wrong,
-    ];
   }
 }
 

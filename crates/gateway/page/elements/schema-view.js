@@ -11,9 +11,9 @@ export function schemaTab(tool, agent) {
     load(
       sent,
       () => api.get(pathTo('tools', tool.name), { agent, provider }),
-      ({ projected, parameters }) => {
+      ({ projected }) => {
         const schema = projected.parameters ?? projected;
-        fill(ours, ...marked(parameters ?? tool.parameters, schema));
+        fill(ours, ...marked(tool.parameters, schema));
         return [projected.strict && h('span.badge', 'strict'), h('pre.output', JSON.stringify(schema, null, 2))];
       },
     );
@@ -28,7 +28,7 @@ export function schemaTab(tool, agent) {
         PROVIDERS.map((name) => [name]),
         PROVIDERS[0],
         show,
-        { 'aria-label': 'Provider' },
+        { ariaLabel: 'Provider' },
       ),
       sent,
     ),

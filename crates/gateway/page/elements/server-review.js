@@ -1,8 +1,8 @@
 // Tools of an MCP server that wait for the user: what changed since the last approval, and its log.
 
-import { actionButton, api, badge, dialog, h, pathTo, plural, renderedOutput, renderedRegion, toast } from '../core.js';
+import { api, badge, button, dialog, h, pathTo, plural, renderedOutput, renderedRegion, toast } from '../core.js';
 
-export async function openReview(name) {
+export default async function openReview(name) {
   const path = pathTo('connections', name);
   const { changes, fingerprint, fault, log_html: log, server } = await api.post(`${path}/review`);
   const tools = plural(changes.length, 'tool');
@@ -23,7 +23,7 @@ export async function openReview(name) {
       ),
       log && h('details', { open: Boolean(fault) }, h('summary', 'Its log'), renderedOutput(log)),
     ],
-    changes.length > 0 && actionButton(`Let models use ${tools}`, approve, { class: 'primary' }),
+    changes.length > 0 && button(`Let models use ${tools}`, approve, { class: 'primary' }),
     { closeLabel: 'Close', className: 'wide' },
   );
 }

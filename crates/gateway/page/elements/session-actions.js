@@ -1,6 +1,6 @@
 // What can be done with a session: rename, fork, export, undo, delete.
 
-import { act, api, go, openUndo, pathTo, promptText, report, route, store, toast } from '../core.js';
+import { act, api, go, pathTo, promptText, report, route, store, toast, undoSession } from '../core.js';
 
 const UNDO_TIME = 10_000;
 
@@ -10,22 +10,19 @@ export function sessionMenu(session) {
     mayChat && { label: 'Rename…', run: () => renameSession(session) },
     mayChat && { label: 'Fork', run: () => openFork(session.id) },
     { label: 'Export as JSON lines', run: () => exportSession(session) },
-    store.can('admin') && {
-      label: 'Undo all its changes…',
-      run: () => openUndo(pathTo('sessions', session.id, '/undo'), 'all changes of this session'),
-    },
+    store.can('admin') && { label: 'Undo all its changes…', run: () => undoSession(session.id) },
     mayChat && { label: 'Delete', danger: true, run: () => deleteSession(session) },
-  ].filter(Boolean);
+  ];
 }
 
 export async function renameSession(session) {
   const title = await promptText('Rename this session', 'Title', session.title ?? '');
-  if (title) await act(null, async () => store.putSession(await api.patch(pathTo('sessions', session.id), { title })));
+  if (title) await act(async () => store.putSession(await api.patch(pathTo('sessions', session.id), { title })));
 }
 
 /** Copies a session, or what is before a message of it; nothing if it fails. */
 export function forkSession(id, before) {
-  return act(null, async () => {
+  return act(async () => {
     const fork = await api.post(pathTo('sessions', id, '/fork'), { before });
     store.putSession(fork);
     return fork;
@@ -60,7 +57,7 @@ function deleteSession(session) {
 }
 
 function exportSession(session) {
-  return act(null, async () => {
+  return act(async () => {
     const items = [];
     let before;
     do {

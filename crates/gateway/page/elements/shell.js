@@ -1,20 +1,25 @@
 // The frame: rail with sessions and places, connection state, the place itself.
 
 import {
+  button,
   dayName,
+  empty,
   fill,
   h,
   href,
   keepFocus,
+  later,
+  link,
+  linkButton,
   LINKED_PLACES,
+  menuButton,
   onRoute,
-  openMenu,
   openPalette,
   PLACES,
   report,
   route,
   sessionLook,
-  setText,
+  stateMark,
   store,
   toast,
 } from '../core.js';
@@ -22,13 +27,26 @@ import { openApproval } from './approval.js';
 import { sessionMenu } from './session-actions.js';
 
 const CONNECTION = { live: ['ok', 'live'], connecting: ['ask', 'reconnecting…'], ended: ['fail', 'signed out'] };
+const OFFLINE = 'No connection to the server. The page reconnects by itself; nothing is lost. Is `haft serve` still running?';
 const SHOWN_SESSIONS = 200;
 
 class Shell extends HTMLElement {
+  /** What is shown: the element of a place, and what its file returned. */
+  place = null;
+  #current;
+  #rail;
+  #sessionList;
+  #live;
+  #offline = h('div.offline', { hidden: true }, OFFLINE);
+  #main;
+  #more;
+  #drawSessionsSoon = later(() => this.#drawSessions(), 100);
+  #drawOffline = later(() => (this.#offline.hidden = store.connection === 'live'), 1500);
+
   start() {
     this.#build();
     store.on('connection', () => this.#drawConnection());
-    store.on('sessions', () => this.#scheduleSessions());
+    store.on('sessions', this.#drawSessionsSoon);
     store.on('approvals', (change) => this.#approvals(change));
     onRoute((to) => this.#show(to));
     this.#drawConnection();
@@ -39,33 +57,32 @@ class Shell extends HTMLElement {
 
   #build() {
     const links = PLACES.map(([name, label, key]) => this.#link(name, key ? `${label} (g ${key})` : label, label));
-    this.sessionList = h('div.sessions', { role: 'navigation', 'aria-label': 'Sessions' });
-    this.live = h('div.live', { role: 'status' });
-    this.rail = h(
+    this.#sessionList = h('div.sessions', { role: 'navigation', ariaLabel: 'Sessions' });
+    this.#live = h('div.live', { role: 'status' });
+    this.#rail = h(
       'div.rail',
       { id: 'rail' },
       h(
         'div.brand',
-        h('a.grow', { href: href('chat') }, 'Haft'),
-        h('button.quiet', { title: 'Find anything (Ctrl-K)', onclick: () => openPalette() }, h('kbd', 'Ctrl-K')),
+        link('Haft', href('chat'), { class: 'grow' }),
+        button(h('kbd', 'Ctrl-K'), openPalette, { class: 'quiet', title: 'Find anything (Ctrl-K)' }),
       ),
-      h('a.button.primary', { href: href('chat'), title: 'New session (Ctrl-Alt-N)', onclick: () => this.#newSession() }, '+ New session'),
-      this.sessionList,
+      linkButton('+ New session', href('chat'), { class: 'primary', title: 'New session (Ctrl-Alt-N)', onclick: () => this.#newSession() }),
+      this.#sessionList,
       h(
         'nav',
-        { 'aria-label': 'Places' },
+        { ariaLabel: 'Places' },
         links.slice(0, 6),
         h('details', { open: innerHeight > 900 || innerWidth < 760 }, h('summary', 'More'), links.slice(6)),
       ),
-      this.live,
+      this.#live,
     );
-    this.offline = h('div.offline', { hidden: true });
-    this.main = h('main.place', { id: 'place', tabindex: -1 });
+    this.#main = h('main.place', { id: 'place', tabindex: -1 });
     const skip = (event) => {
       event.preventDefault();
-      this.main.focus();
+      this.#main.focus();
     };
-    fill(this, h('a.skip', { href: '#place', onclick: skip }, 'Skip to content'), this.rail, this.main, this.#bottomBar());
+    fill(this, h('a.skip', { href: '#place', onclick: skip }, 'Skip to content'), this.#rail, this.#main, this.#bottomBar());
   }
 
   /** A link to a place; that to the inbox counts what waits. */
@@ -74,49 +91,45 @@ class Shell extends HTMLElement {
   }
 
   #bottomBar() {
-    const icon = (sign) => h('span.icon', { 'aria-hidden': 'true' }, sign);
-    this.more = h('button', { 'aria-expanded': 'false', 'aria-controls': 'rail', onclick: () => this.#toggleRail() }, icon('☰'), 'More');
+    const icon = (sign) => h('span.icon', { ariaHidden: true }, sign);
+    this.#more = button([icon('☰'), 'More'], () => this.#toggleRail(), { ariaExpanded: false, 'aria-controls': 'rail' });
     return h(
       'nav.bottom-bar',
-      { 'aria-label': 'Main places' },
+      { ariaLabel: 'Main places' },
       this.#link('chat', null, icon('◯'), 'Chat'),
       this.#link('inbox', null, icon('◐'), 'Inbox'),
       this.#link('history', null, icon('≡'), 'History'),
-      this.more,
+      this.#more,
     );
   }
 
-  #toggleRail(isOpen = !this.rail.classList.contains('open')) {
-    this.rail.classList.toggle('open', isOpen);
-    this.more.setAttribute('aria-expanded', String(isOpen));
+  #toggleRail(isOpen = !this.#rail.classList.contains('open')) {
+    this.#rail.classList.toggle('open', isOpen);
+    this.#more.ariaExpanded = isOpen;
   }
 
   #newSession() {
-    if (!route().id && route().place === 'chat') this.place?.composer?.text.focus();
+    if (!route().id && route().place === 'chat') this.place?.search.focus();
   }
 
   async #show(to) {
     this.#toggleRail(false);
     this.#markCurrent(to);
-    const isSame = this.current?.place === to.place && this.place?.update?.(to);
-    this.current = to;
+    const isSame = this.#current?.place === to.place && this.place?.update?.(to);
+    this.#current = to;
     if (isSame) return;
-    this.place?.unmount?.();
     this.place?.stops?.forEach((stop) => stop());
     this.place = null;
     const known = [...PLACES, ...LINKED_PLACES].find(([name]) => name === to.place);
     if (to.place !== 'chat') document.title = `${known?.[1] ?? 'Not found'} – Haft`;
     try {
       if (!known)
-        return fill(
-          this.main,
-          h('div.empty', h('h1', 'There is no such place'), h('a.button.primary', { href: href('chat') }, 'To the chat')),
-        );
+        return fill(this.#main, empty('There is no such place.', 'To the chat', href('chat')));
       const module = await import(`../places/${to.place}.js`);
-      if (this.current !== to) return undefined;
+      if (this.#current !== to) return undefined;
       const root = h('div.place.grow');
-      fill(this.main, this.offline, root);
-      this.place = module.mount(root, to);
+      fill(this.#main, this.#offline, root);
+      this.place = module.default(root, to);
     } catch (error) {
       // A server of another version has other files.
       if (error instanceof TypeError && store.connection === 'live') error.help ??= 'Reload the page: the server may have been updated.';
@@ -129,30 +142,17 @@ class Shell extends HTMLElement {
     for (const link of this.querySelectorAll('[data-place]')) {
       link.ariaCurrent = link.dataset.place === to.place ? 'page' : null;
     }
-    const more = this.rail.querySelector('details');
+    const more = this.#rail.querySelector('details');
     if (more.querySelector('[aria-current]')) more.open = true;
-    for (const line of this.sessionList.querySelectorAll('.session-line')) line.classList.toggle('current', line.dataset.id === to.id);
+    for (const line of this.#sessionList.querySelectorAll('.session-line')) line.classList.toggle('current', line.dataset.id === to.id);
   }
 
   #drawConnection() {
     const [kind, word] = CONNECTION[store.connection];
-    fill(this.live, h('span', { class: `dot ${kind}` }), h('span', word), h('span.muted', store.me?.version ?? ''));
-    setText(this.offline, 'No connection to the server. The page reconnects by itself; nothing is lost. Is `haft serve` still running?');
+    fill(this.#live, h('span', { class: `dot ${kind}` }), h('span', word), h('span.muted', store.me?.version ?? ''));
+    if (store.connection === 'live') this.#offline.hidden = true;
     // A short break is not worth a line that moves everything.
-    clearTimeout(this.offlineTimer);
-    if (store.connection === 'live') this.offline.hidden = true;
-    else
-      this.offlineTimer = setTimeout(() => {
-        this.offline.hidden = store.connection === 'live';
-      }, 1500);
-  }
-
-  #scheduleSessions() {
-    if (this.sessionFrame) return;
-    this.sessionFrame = setTimeout(() => {
-      this.sessionFrame = 0;
-      this.#drawSessions();
-    }, 100);
+    else this.#drawOffline();
   }
 
   #drawSessions() {
@@ -168,13 +168,12 @@ class Shell extends HTMLElement {
       }
       nodes.at(-1).append(this.#sessionItem(session, children));
     }
-    keepFocus(this.sessionList, () => fill(this.sessionList, nodes.length ? nodes : h('p.muted', 'No sessions yet.')));
+    keepFocus(this.#sessionList, () => fill(this.#sessionList, nodes.length ? nodes : h('p.muted', 'No sessions yet.')));
     this.#markCurrent(route());
   }
 
   #sessionItem(session, children, depth = 0) {
     const state = store.stateOf(session);
-    const { icon, word, kind } = sessionLook(state);
     const below = depth < 3 ? (children.get(session.id) ?? []) : [];
     const title = session.title || session.sub_agent || 'New session';
     return h(
@@ -185,20 +184,11 @@ class Shell extends HTMLElement {
         h(
           'a',
           { href: href('chat', session.id), title: session.last_line ?? title, 'data-focus': session.id },
-          state !== 'idle' && h('span', { class: `state ${kind}`, title: word }, icon, h('span.visually-hidden', `${word}: `)),
+          state !== 'idle' && [stateMark(sessionLook(state)), ' '],
           session.fork_of && '↳ ',
-          state !== 'idle' && ' ',
           title,
         ),
-        h(
-          'button.quiet',
-          {
-            'aria-label': `Menu of ${title}`,
-            'aria-haspopup': 'menu',
-            onclick: (event) => openMenu(event.currentTarget, sessionMenu(session)),
-          },
-          '⋯',
-        ),
+        menuButton('⋯', () => sessionMenu(session), { class: 'quiet', ariaLabel: `Menu of ${title}` }),
       ),
       below.length > 0 &&
         h(

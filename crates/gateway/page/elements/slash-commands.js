@@ -1,9 +1,10 @@
 // Slash commands of the composer: the same names as in the terminal.
 
-import { go, openHelp, openPalette, openUndo, pathTo, toast } from '../core.js';
+import { go, openHelp, openPalette, toast, undoCall } from '../core.js';
 import { openFork } from './session-actions.js';
 
-export function slashCommands(place) {
+/** Of the session with this id, if there is one. */
+export function slashCommands(session, getTranscript) {
   const to = (name, id) => () => go(name, id);
   return [
     { name: 'help', about: 'keys and commands', run: openHelp },
@@ -15,18 +16,16 @@ export function slashCommands(place) {
       about: 'why a tool is or is not allowed: /explain exec',
       run: (tool) => go('tools', tool || null, { tab: 'explain' }),
     },
-    { name: 'history', about: 'all calls of this session', run: () => go('history', null, { session: place.id }) },
+    { name: 'history', about: 'all calls of this session', run: () => go('history', null, { session }) },
     { name: 'cost', about: 'tokens and cost', run: to('usage') },
     { name: 'resume', about: 'search a session', run: openPalette },
-    { name: 'fork', about: 'copy this session', run: () => place.id && openFork(place.id) },
-    { name: 'undo', about: 'put back the files of the last call that changed one', run: () => undoLast(place) },
+    { name: 'fork', about: 'copy this session', run: () => session && openFork(session) },
+    { name: 'undo', about: 'put back the files of the last call that changed one', run: () => undoLast(getTranscript()) },
   ];
 }
 
-function undoLast(place) {
-  const last = place.transcript?.items.findLast(
-    (item) => item.type === 'call' && item.call.can_undo && !item.call.undone && item.call.record,
-  );
-  if (!last) toast('No call of this session changed a file that can be put back.', {});
-  else openUndo(pathTo('history', last.call.record, '/undo'), `the call of ${last.call.tool}`);
+function undoLast(transcript) {
+  const last = transcript?.items.findLast(({ call }) => call?.can_undo && !call.undone && call.record);
+  if (last) return undoCall(last.call);
+  return toast('No call of this session changed a file that can be put back.');
 }

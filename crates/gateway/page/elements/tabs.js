@@ -2,67 +2,48 @@
 
 import { fill, h, uniqueId } from '../dom.js';
 
-/** `entries`: `[{ name, label, build }]`; `build()` returns nodes, at once or later. */
-export function tabs(label, entries, { selected = entries[0]?.name, onSelect = () => {} } = {}) {
+/** `entries`: `[[name, label, build]]`; `build()` returns nodes, at once or later. */
+export function tabs(label, entries, { selected, onSelect = () => {} } = {}) {
   const panelId = uniqueId('panel');
-  const panel = h('div', { role: 'tabpanel', id: panelId, tabindex: 0, class: 'stack' });
-  const buttons = entries.map((entry) =>
-    h(
-      'button',
-      {
-        role: 'tab',
-        id: uniqueId('tab'),
-        'aria-controls': panelId,
-        onclick: () => select(entry.name),
-      },
-      entry.label,
-    ),
+  const panel = h('div.stack', { role: 'tabpanel', id: panelId, tabindex: 0 });
+  const buttons = entries.map(([, text], at) =>
+    h('button', { role: 'tab', id: uniqueId('tab'), 'aria-controls': panelId, onclick: () => select(at) }, text),
   );
-  const list = h('div', { role: 'tablist', 'aria-label': label, class: 'tabs', onkeydown: move }, buttons);
+  const list = h('div.tabs', { role: 'tablist', ariaLabel: label, onkeydown: move }, buttons);
   let current;
 
-  function select(name) {
-    const index = Math.max(
-      0,
-      entries.findIndex((entry) => entry.name === name),
-    );
-    current = entries[index].name;
-    buttons.forEach((button, at) => {
-      button.setAttribute('aria-selected', String(at === index));
-      button.tabIndex = at === index ? 0 : -1;
+  function select(index) {
+    current = index;
+    buttons.forEach((each, at) => {
+      each.ariaSelected = at === index;
+      each.tabIndex = at === index ? 0 : -1;
     });
     panel.setAttribute('aria-labelledby', buttons[index].id);
-    show(entries[index]);
-    onSelect(current);
+    show(index);
+    onSelect(entries[index][0]);
   }
 
-  async function show(entry) {
-    const content = entry.build();
+  async function show(index) {
+    const content = entries[index][2]();
     if (!(content instanceof Promise)) return fill(panel, content);
     fill(panel, h('p.muted', 'Loading…'));
-    try {
-      const nodes = await content;
-      if (current === entry.name) fill(panel, nodes);
-    } catch (error) {
-      fill(panel, problem(error));
-    }
-    return undefined;
+    const nodes = await content.catch(problem);
+    return current === index && fill(panel, nodes);
   }
 
   function move(event) {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    const index = entries.findIndex((entry) => entry.name === current);
-    const to =
-      event.key === 'Home' ? 0 : event.key === 'End' ? entries.length - 1 : step && (index + step + entries.length) % entries.length;
+    const last = entries.length - 1;
+    const to = { ArrowRight: current === last ? 0 : current + 1, ArrowLeft: current ? current - 1 : last, Home: 0, End: last }[event.key];
     if (to === undefined) return;
     event.preventDefault();
     event.stopPropagation();
-    select(entries[to].name);
+    select(to);
     buttons[to].focus();
   }
 
-  if (entries.length) select(selected);
-  return { list, panel, select };
+  const first = entries.findIndex(([name]) => name === selected);
+  select(Math.max(0, first));
+  return { list, panel };
 }
 
 /** An error where content would be. */

@@ -28,7 +28,7 @@ export function timeline(entries, { what, laneTitle = (lane) => lane, legend, zo
     {
       viewBox: `0 0 ${WIDTH} ${height}`,
       role: 'img',
-      'aria-label': `Timeline: ${shown.length} ${what} from ${fullTime(from)} to ${fullTime(from + span)}`,
+      ariaLabel: `Timeline: ${shown.length} ${what} from ${fullTime(from)} to ${fullTime(from + span)}`,
     },
     svg('defs', null, svg('pattern', hatch, svg('line', { y2: 4, class: 'stroke-waiting' }))),
     Array.from({ length: count }, (_, index) => laneLabel(index)),
@@ -44,7 +44,7 @@ export function timeline(entries, { what, laneTitle = (lane) => lane, legend, zo
     h(
       'ul.legend',
       legend.map(([kind, label]) =>
-        h('li', kind && svg('svg', { viewBox: '0 0 12 12', 'aria-hidden': 'true' }, mark(kind, 6, 6, 8)), label),
+        h('li', kind && svg('svg', { viewBox: '0 0 12 12', ariaHidden: true }, mark(kind, 6, 6, 8)), label),
       ),
     ),
   );

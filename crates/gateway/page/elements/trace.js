@@ -1,11 +1,11 @@
 // Effects, the trace of a decision, and what to change.
 
 import { h, visible } from '../dom.js';
-import { copy } from '../notices.js';
+import { button, copyButton } from '../notices.js';
 import { openChange } from '../on-demand.js';
 import { verdictLook } from '../states.js';
 import { store } from '../store.js';
-import { badge } from './page.js';
+import { badge, sourceText, stateMark } from './page.js';
 
 const KIND_WORDS = {
   delete: 'Delete',
@@ -38,33 +38,26 @@ export function traceList(trace) {
   if (!trace?.length) return h('p.muted', 'No decision is recorded for this call.');
   const silent = trace.filter(isSilent);
   const spoken = trace.filter((entry) => !isSilent(entry));
-  return h(
-    'div.stack',
+  const list = (entries) =>
     h(
       'ol.trace',
-      spoken.map((entry) => traceLine(entry, trace.indexOf(entry) + 1)),
-    ),
-    silent.length > 0 &&
-      h(
-        'details',
-        h('summary.muted', `${silent.length} steps without a setting`),
-        h(
-          'ol.trace',
-          silent.map((entry) => traceLine(entry, trace.indexOf(entry) + 1)),
-        ),
-      ),
+      entries.map((entry) => traceLine(entry, trace.indexOf(entry) + 1)),
+    );
+  return h(
+    'div.stack',
+    list(spoken),
+    silent.length > 0 && h('details', h('summary.muted', `${silent.length} steps without a setting`), list(silent)),
   );
 }
 
 const isSilent = (entry) => entry.outcome === 'pass' && /^(nothing configured)?$/.test(entry.entry ?? '');
 
 function traceLine(entry, number) {
-  const { icon, word, kind } = verdictLook(entry.outcome);
-  const where = entry.file ? `${entry.file}${entry.line ? `:${entry.line}` : ''}` : '';
+  const where = sourceText(entry);
   return h(
     'li',
     { class: entry.outcome === 'pass' ? 'none' : entry.outcome },
-    h('span', { class: `state ${kind}`, title: word }, icon, h('span.visually-hidden', word)),
+    stateMark(verdictLook(entry.outcome)),
     h('span', h('span.muted', `${number}. `), entry.step),
     h('span', visible(entry.entry ?? ''), where && h('div.where', where)),
   );
@@ -75,6 +68,8 @@ export function verdictBadge(verdict) {
   return badge(verdictLook(verdict));
 }
 
+export const decisionLine = ({ verdict }) => h('div.row', h('strong', 'Decision'), verdictBadge(verdict));
+
 /** What to change, with a button that copies it, and one that does it where the page can. */
 export function toChange(text, { advice, action = 'Change it…', call } = {}) {
   if (!text) return null;
@@ -83,8 +78,8 @@ export function toChange(text, { advice, action = 'Change it…', call } = {}) {
   return h(
     'div.to-change',
     h('pre.fix', h('strong', 'To change it: '), text),
-    isPossible && h('button', { onclick: () => openChange(edits, { call }) }, action),
-    h('button', { onclick: () => copy(text, 'Copied what to change') }, 'Copy'),
+    isPossible && button(action, () => openChange(edits, { call })),
+    copyButton(() => text, 'Copy', 'Copied what to change'),
   );
 }
 
@@ -94,7 +89,7 @@ const isOpen = ({ effects, trace }) => !effects?.length && trace?.some((entry) =
 export function explanation(answer) {
   return h(
     'div.stack',
-    h('div.row', h('strong', 'Decision'), verdictBadge(answer.verdict)),
+    decisionLine(answer),
     answer.error && h('p.call-error', typeof answer.error === 'string' ? answer.error : (answer.error.message ?? '')),
     h('h3', 'It would'),
     isOpen(answer) ? h('p.muted', 'That depends on the arguments.') : effectsList(answer.effects),

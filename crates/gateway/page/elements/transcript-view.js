@@ -1,15 +1,15 @@
 // The rows of a conversation: messages, cards of calls, ends of turns.
 
 import {
-  append,
+  button,
   duration,
   fill,
   fullTime,
   h,
   insertRendered,
   isOpen,
+  menuButton,
   money,
-  openMenu,
   plural,
   rendered,
   setText,
@@ -61,15 +61,7 @@ export function renderRow(item, row, actions) {
 const DRAW = {
   user(element, item, actions) {
     element.className = `virtual-row message user ${item.queued ? 'queued' : ''}`;
-    const menu = h(
-      'button.quiet',
-      {
-        'aria-label': 'Menu of this message',
-        'aria-haspopup': 'menu',
-        onclick: (event) => openMenu(event.currentTarget, actions.messageMenu(item)),
-      },
-      '⋯',
-    );
+    const menu = menuButton('⋯', () => actions.messageMenu(item), { class: 'quiet', ariaLabel: 'Menu of this message' });
     fill(
       element,
       h(
@@ -117,7 +109,7 @@ const DRAW = {
       element,
       h(
         'haft-call-group',
-        h('button.fold', { 'aria-expanded': String(item.isUnfolded), onclick: () => actions.toggleFold(item.id) }, text),
+        button(text, () => actions.toggleFold(item.id), { class: 'fold', ariaExpanded: item.isUnfolded }),
       ),
     );
   },
@@ -168,7 +160,7 @@ function drawBlocks(element, blocks) {
   }
   blocks.forEach((html, index) => {
     if (shown[index] === html) return;
-    if (!body.children[index]) append(body, [h('div')]);
+    if (!body.children[index]) body.append(h('div'));
     insertRendered(body.children[index], html ?? '');
     shown[index] = html;
   });

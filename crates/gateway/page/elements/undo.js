@@ -5,7 +5,7 @@ import { api, badge, h, rendered, toast, waitDialog } from '../core.js';
 const ACTIONS = { restore: 'put back as it was', delete: 'removed: it did not exist before', create: 'created again', none: 'as it is' };
 
 /** `path` is the address of the preview and of the command. */
-export function openUndo(path, what) {
+export default function openUndo(path, what) {
   const force = h('input', { type: 'checkbox' });
   waitDialog(
     `Undo ${what}`,

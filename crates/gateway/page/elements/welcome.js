@@ -1,6 +1,6 @@
 // The first thing a newcomer sees: what this is, which model answers, and what to try.
 
-import { h, href, openChange, report, store } from '../core.js';
+import { button, h, href, link, openChange, report, store } from '../core.js';
 
 const STARTS = [
   ['Read a file', 'read README.md'],
@@ -11,7 +11,7 @@ const STARTS = [
   ['Be reminded', 'remind me every weekday at 9'],
 ];
 
-export function welcome(send, edit) {
+export default function welcome(send, edit) {
   const { model, model_reason: reason, workspace, access, ask } = store.me;
   const isDemo = model?.startsWith('demo/');
   return h(
@@ -31,7 +31,7 @@ export function welcome(send, edit) {
         'Workspace: ',
         h('code', workspace ?? ''),
         ` · access: ${access ?? ''}. `,
-        h('a', { href: href('settings') }, 'Settings'),
+        link('Settings', href('settings')),
       ),
       ['never', 'beyond', 'rules'].includes(ask) && store.can('admin') && askFirst(),
       h(
@@ -47,11 +47,7 @@ export function welcome(send, edit) {
     const line = h(
       'p.muted',
       'Files in the workspace are changed without a question, and every change can be undone. ',
-      h(
-        'button',
-        { onclick: () => openChange([{ edit: 'set', key: 'ask', value: 'changes' }], { saved: () => line.remove() }) },
-        'Ask me first…',
-      ),
+      button('Ask me first…', () => openChange([{ edit: 'set', key: 'ask', value: 'changes' }], { saved: () => line.remove() })),
     );
     return line;
   }

@@ -1,10 +1,10 @@
 // Agents: which tools each one has, with check boxes, the effective result, and the change of the file before it is saved.
 
-import { actionButton, api, fill, h, href, keepFocus, load, pathTo, plural, rendered, store, toast } from '../core.js';
+import { api, button, fill, h, href, keepFocus, later, linkButton, load, pathTo, plural, rendered, store, toast } from '../core.js';
 
-export function mount(root, first) {
+export default function mount(root, first) {
   const cards = h('div.tool-list');
-  const detail = h('section.detail', { 'aria-label': 'Agent' });
+  const detail = h('section.detail', { ariaLabel: 'Agent' });
   const box = h('div.split', h('div.side', h('div.side-head', h('h1', 'Agents')), cards), detail);
   let current = null;
   fill(root, box);
@@ -26,7 +26,7 @@ export function mount(root, first) {
   function card({ name, active, access, model, tools }) {
     return h(
       'a.tool-item',
-      { href: href('agents', name), 'aria-current': name === current ? 'true' : null },
+      { href: href('agents', name), ariaCurrent: name === current || null },
       h('span', { title: active ? 'the agent of this server' : '' }, active ? '●' : '○'),
       h('span.name', name),
       h('span.badge', access ?? 'default'),
@@ -48,18 +48,18 @@ export function mount(root, first) {
 function editor(agent, reload) {
   /** What the user changed: the name of a tool, and whether it is ticked. */
   const changes = new Map();
-  const result = h('aside.box.stuck', { 'aria-live': 'polite' });
-  const search = h('input', { type: 'search', placeholder: 'Search tools', 'aria-label': 'Search tools', oninput: drawList });
+  const result = h('aside.box.stuck', { ariaLive: 'polite' });
+  const search = h('input', { type: 'search', placeholder: 'Search tools', ariaLabel: 'Search tools', oninput: drawList });
   const list = h('div.stack');
   const isOn = (tool) => changes.get(tool.name) ?? tool.offered;
-  let timer = 0;
+  const previewSoon = later(preview);
   drawList();
   fill(result, resultNodes(agent.tools));
   return h(
     'div.stack',
     h(
       'div.row',
-      h('a.button', { href: href('agents') }, '‹ All'),
+      linkButton('‹ All', href('agents')),
       h('h1', agent.name),
       [agent.model?.value ?? 'default model', agent.access?.value].filter(Boolean).map((text) => h('span.badge', text)),
     ),
@@ -137,8 +137,7 @@ function editor(agent, reload) {
       else changes.set(tool.name, isTicked);
     }
     keepFocus(list, drawList);
-    clearTimeout(timer);
-    timer = setTimeout(preview, 200);
+    previewSoon();
   }
 
   function body() {
@@ -177,8 +176,8 @@ function editor(agent, reload) {
         rendered(answer.diff_html),
         h(
           'div.row',
-          actionButton('Save', save, { class: 'primary', disabled: !store.can('admin') }),
-          h('button', { onclick: reload }, 'Discard'),
+          button('Save', save, { class: 'primary', disabled: !store.can('admin') }),
+          button('Discard', reload),
         ),
       ],
       !answer?.changed && h('p.muted', 'Check or uncheck a tool: the change of your configuration is shown here before anything is saved.'),

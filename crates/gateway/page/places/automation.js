@@ -1,9 +1,9 @@
 // Scheduled jobs, and commands that run in the background.
 
-import { actionButton, api, badge, empty, fullTime, h, href, load, page, pathTo, renderedOutput, store } from '../core.js';
+import { api, badge, button, empty, fullTime, h, href, link, load, page, pathTo, renderedOutput, store } from '../core.js';
 import { scheduledJobs } from '../elements/scheduled-jobs.js';
 
-export function mount(root) {
+export default function mount(root) {
   const body = page(root, 'Automation');
   const stopJobs = scheduledJobs(body);
   const processes = h('section.stack');
@@ -27,17 +27,17 @@ export function mount(root) {
     const kill = () => api.delete(pathTo('jobs', each.id)).then(reload);
     return h(
       'section.box',
-      { 'aria-label': each.command },
+      { ariaLabel: each.command },
       h(
         'div.row',
         h('code.grow', each.command),
         badge(each.end ?? each.state, isRunning && 'ok'),
         isRunning && h('span.muted', { 'data-started': each.started }),
         each.pid && h('small', `pid ${each.pid}`),
-        isRunning && store.can('admin') && actionButton('Kill with all descendants', kill, { class: 'danger' }),
+        isRunning && store.can('admin') && button('Kill with all descendants', kill, { class: 'danger' }),
       ),
       renderedOutput(each.tail_html),
-      h('small', `Started ${fullTime(each.started)}. `, each.session && h('a', { href: href('chat', each.session) }, 'Open its session')),
+      h('small', `Started ${fullTime(each.started)}. `, each.session && link('Open its session', href('chat', each.session))),
     );
   }
 }

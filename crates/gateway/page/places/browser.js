@@ -1,31 +1,26 @@
 // The browser of a session: what it shows now, with take-over by the user, and the steps of its recording.
 
-import { api, empty, fill, fullTime, h, href, isOpen, page, pathTo, plural, setText, store, visible, when } from '../core.js';
+import { api, empty, fill, fullTime, h, href, isOpen, later, link, linkButton, page, pathTo, plural, setText, store, visible, when } from '../core.js';
 import { browserScreen } from '../elements/browser-screen.js';
 
-export function mount(root, { id, query }) {
+export default function mount(root, { id, query }) {
   const title = store.sessions.get(id)?.title;
-  const body = page(root, 'Browser', id && h('a.button', { href: href('chat', id) }, title ? `Session: ${title}` : 'To its session'));
+  const body = page(root, 'Browser', id && linkButton(title ? `Session: ${title}` : 'To its session', href('chat', id)));
   if (!id) {
     fill(body, empty('Each session has a browser of its own. Open a session whose agent uses it.', 'To the chat', href('chat')));
     return {};
   }
   const screen = browserScreen(id);
   const count = h('small', { role: 'status' });
-  const strip = h('ol.strip', { 'aria-label': 'Recording' });
+  const strip = h('ol.strip', { ariaLabel: 'Recording' });
   fill(body, screen.element, h('h2', 'Recording ', count), strip);
   let wanted = query.get('call');
-  let timer = 0;
+  // The picture of a step comes a moment after its call.
+  const reloadSoon = later(reload, 700);
   let shown = '';
   reload();
   const stop = store.on('calls', (call) => call.session === id && call.tool === 'browser' && !isOpen(call) && reloadSoon());
-  return { stops: [stop, screen.end, () => clearTimeout(timer)] };
-
-  /** The picture of a step comes a moment after its call. */
-  function reloadSoon() {
-    clearTimeout(timer);
-    timer = setTimeout(reload, 700);
-  }
+  return { stops: [stop, screen.end, reloadSoon.stop] };
 
   async function reload() {
     const { steps } = await api.get(pathTo('sessions', id, '/recording')).catch(() => ({ steps: [] }));
@@ -42,15 +37,15 @@ export function mount(root, { id, query }) {
     const path = pathTo('sessions', id, `/recording/${step.number}`);
     return h(
       'li',
-      { 'aria-current': step.call === wanted && 'step' },
+      { ariaCurrent: step.call === wanted ? 'step' : null },
       step.has_picture
-        ? h('a', { href: path, target: '_blank', rel: 'noopener' }, h('img', { src: path, loading: 'lazy', alt: `After: ${step.action}` }))
+        ? link(h('img', { src: path, loading: 'lazy', alt: `After: ${step.action}` }), path, { target: '_blank', rel: 'noopener' })
         : h('div.muted', 'no picture'),
       h('strong', `${step.number}. `, visible(step.action)),
       !step.is_done && h('span.state.fail', '✗ ', visible(step.outcome)),
       h('small', visible(step.url)),
       h('small', { title: fullTime(new Date(step.at).toISOString()) }, when(new Date(step.at).toISOString())),
-      h('a', { href: href('chat', id, { call: step.call }) }, 'Its call'),
+      link('Its call', href('chat', id, { call: step.call })),
     );
   }
 }

@@ -1,8 +1,8 @@
 // Changes of commands that wait for a review: what each one wrote, put in place or dropped path by path.
 
 import {
-  actionButton,
   api,
+  button,
   bytes,
   empty,
   fill,
@@ -13,6 +13,7 @@ import {
   pathTo,
   plural,
   rendered,
+  section,
   store,
   toast,
   visible,
@@ -20,9 +21,9 @@ import {
 } from '../core.js';
 import { stagedSet } from '../elements/staged.js';
 
-export function mount(root) {
+export default function mount(root) {
   const body = page(root, 'Changes to review');
-  const detail = h('section', { 'aria-label': 'Change', 'aria-live': 'polite' });
+  const detail = h('section', { ariaLabel: 'Change', ariaLive: 'polite' });
   const reload = load(
     body,
     () => Promise.all([api.get('/api/changes'), api.get('/api/quarantine')]),
@@ -54,10 +55,10 @@ export function mount(root) {
           'li',
           h('input', {
             type: 'checkbox',
-            'aria-label': `Choose ${entry.path}`,
+            ariaLabel: `Choose ${entry.path}`,
             onchange: (event) => chosen[event.target.checked ? 'add' : 'delete'](entry.id),
           }),
-          h('button.link', { onclick: () => show(entry) }, visible(entry.path)),
+          button(visible(entry.path), () => show(entry), { class: 'link' }),
           h('span.source', `${bytes(entry.size ?? 0)} · ${when(entry.made)} · ${entry.command ?? ''}`),
         ),
       ),
@@ -69,11 +70,10 @@ export function mount(root) {
         fill(detail);
         return reload();
       };
-      return actionButton(label, action, { class: kind, disabled: !store.can('admin') });
+      return button(label, action, { class: kind, disabled: !store.can('admin') });
     };
-    return h(
-      'section.box',
-      h('h2', `In quarantine: ${plural(entries.length, 'path')}`),
+    return section(
+      `In quarantine: ${plural(entries.length, 'path')}`,
       files,
       h(
         'div.row',

@@ -1,11 +1,11 @@
 // MCP servers, channels, nodes, providers of models, and the tokens of this server.
 
 import {
-  actionButton,
   ago,
   api,
   badge,
-  copy,
+  button,
+  copyButton,
   empty,
   fill,
   h,
@@ -33,7 +33,7 @@ const STATES = {
   waiting: 'ask',
 };
 
-export function mount(root) {
+export default function mount(root) {
   const body = page(root, 'Connections');
   const connections = h('div.stack');
   const nodes = h('section.stack');
@@ -62,18 +62,15 @@ function draw({ servers, models, ...reach }) {
           'div.columns',
           servers.map((server) =>
             h(
-              'section',
-              { class: `box ${STATES[server.state] === 'fail' ? 'fail' : ''}` },
+              'section.box',
+              { class: STATES[server.state] === 'fail' && 'fail' },
               h('div.row', h('strong.grow', server.server), badge(server.state, STATES[server.state]), h('span.badge', server.transport)),
               h('code', server.what),
               h('small', server.tools?.length ? `Tools: ${server.tools.join(', ')}` : 'No tools.'),
               server.waiting > 0 && h('p.call-error.ask', `! ${plural(server.waiting, 'tool')} hidden until you approve.`),
               store.can('admin') &&
                 !['off', 'not trusted'].includes(server.state) &&
-                h(
-                  'div',
-                  actionButton('Start and review its tools…', () => openReview(server.server)),
-                ),
+                button('Start and review its tools…', () => openReview(server.server)),
             ),
           ),
         ),
@@ -92,7 +89,7 @@ function draw({ servers, models, ...reach }) {
 const newLink = h('p', { role: 'status' });
 
 function tokenList(list, again) {
-  const name = h('input', { placeholder: 'phone', 'aria-label': 'Name of the new token' });
+  const name = h('input', { placeholder: 'phone', ariaLabel: 'Name of the new token' });
   const boxes = SCOPES.filter((scope) => store.can(scope)).map((scope) =>
     h('input', { type: 'checkbox', value: scope, checked: scope === 'view' }),
   );
@@ -104,12 +101,12 @@ function tokenList(list, again) {
       newLink,
       h('code', link),
       ' ',
-      h('button', { onclick: () => copy(link, 'Copied the link') }, 'Copy'),
+      copyButton(() => link, 'Copy', 'Copied the link'),
       ' Open it on the other device: it works once and is not shown again.',
     );
   };
   const revoke = (token) =>
-    actionButton(token.current ? 'Sign out' : 'Revoke', () => api.delete(pathTo('tokens', token.id)).then(again), { class: 'danger' });
+    button(token.current ? 'Sign out' : 'Revoke', () => api.delete(pathTo('tokens', token.id)).then(again), { class: 'danger' });
   return [
     h('h2', 'Who is signed in'),
     table(
@@ -127,7 +124,7 @@ function tokenList(list, again) {
       h('strong', 'Another device: '),
       name,
       boxes.map((box) => h('label.check', box, box.value)),
-      actionButton('Make a link', make),
+      button('Make a link', make),
     ),
     newLink,
   ];

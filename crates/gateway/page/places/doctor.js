@@ -1,20 +1,16 @@
 // What works here, and what to do about the rest.
 
-import { api, badge, checkLook, copy, h, load, page } from '../core.js';
+import { api, badge, button, checkLook, copyButton, h, load, page } from '../core.js';
 
 const ORDER = ['error', 'warning', 'ok'];
 
-export function mount(root) {
+export default function mount(root) {
   let report = '';
   const body = page(
     root,
     'Doctor',
-    h(
-      'button',
-      { title: 'Real escape attempts against the sandbox are made; this takes some seconds', onclick: () => again() },
-      'Check again',
-    ),
-    h('button', { onclick: () => copy(report, 'Copied the report') }, 'Copy report'),
+    button('Check again', () => again(), { title: 'Real escape attempts against the sandbox are made; this takes some seconds' }),
+    copyButton(() => report, 'Copy report', 'Copied the report'),
   );
   const again = load(
     body,
@@ -29,9 +25,9 @@ export function mount(root) {
 
 function line(check) {
   return h(
-    'section',
-    { class: `box ${check.status === 'error' ? 'fail' : ''}` },
+    'section.box',
+    { class: check.status === 'error' && 'fail' },
     h('div.check-line', badge(checkLook(check.status)), h('strong', check.check), h('span', check.message)),
-    check.fix && h('div.to-change', h('pre.fix', check.fix), h('button', { onclick: () => copy(check.fix) }, 'Copy')),
+    check.fix && h('div.to-change', h('pre.fix', check.fix), copyButton(() => check.fix)),
   );
 }

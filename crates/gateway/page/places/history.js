@@ -2,6 +2,7 @@
 
 import {
   api,
+  button,
   CALL_STATES,
   callLook,
   control,
@@ -14,11 +15,14 @@ import {
   h,
   href,
   isOpen,
+  later,
+  link,
   load,
   pathTo,
   replace,
   report,
   select,
+  stateMark,
   store,
   visible,
   when,
@@ -39,7 +43,7 @@ const TIMES = [
 
 const filtersOf = ({ query }) => Object.fromEntries(FIELDS.map((name) => [name, query.get(name) ?? '']));
 
-export function mount(root, first) {
+export default function mount(root, first) {
   let filters = filtersOf(first);
   let calls = [];
   let before = null;
@@ -48,7 +52,7 @@ export function mount(root, first) {
   const plot = h('div');
   const PLOT = {
     what: 'calls',
-    laneTitle: (id) => (id ? store.sessions.get(id).title || 'New session' : 'outside of sessions'),
+    laneTitle: (id) => (id ? store.sessions.get(id)?.title || 'New session' : 'outside of sessions'),
     legend: [
       ['ok', 'done'],
       ['fail', 'failed or denied'],
@@ -59,18 +63,18 @@ export function mount(root, first) {
   };
   const bar = h('div.filters');
   const count = h('small', { role: 'status' });
-  const list = h('haft-list', { tabindex: 0, 'data-label': 'Calls', 'data-role': 'list' });
+  const list = h('haft-list', { tabindex: 0, 'data-label': 'Calls' });
   const nothing = h('div');
   list.setup({ key: (call) => call.record ?? call.id, estimate: () => 35, render: row });
   list.addEventListener('viewchange', () => list.scrollHeight - list.scrollTop - list.clientHeight < 800 && more());
   fill(
     root,
-    h('header.place-head', h('h1', 'History'), count, h('button', { onclick: exportAll }, 'Export as JSON lines')),
+    h('header.place-head', h('h1', 'History'), count, button('Export as JSON lines', exportAll)),
     h('div.timeline', bar),
     plot,
     h(
       'div.history-row.head',
-      { 'aria-hidden': 'true' },
+      { ariaHidden: true },
       ['When', 'State', 'Tool', 'About', 'Took'].map((name) => h('span', name)),
     ),
     nothing,
@@ -79,13 +83,13 @@ export function mount(root, first) {
   drawFilters();
   reload();
   if (first.id) openCall(first.id);
-  let timer = 0;
+  const refreshSoon = later(() => list.scrollTop < 40 && reload(), 1000);
   return {
     update,
     get search() {
       return bar.querySelector('input');
     },
-    stops: [store.on('calls', (call) => !isOpen(call) && refreshSoon()), store.on('reset', reload), () => clearTimeout(timer)],
+    stops: [store.on('calls', (call) => !isOpen(call) && refreshSoon()), store.on('reset', reload), refreshSoon.stop],
   };
 
   function update(to) {
@@ -103,7 +107,7 @@ export function mount(root, first) {
     const input = (name, label, attributes = {}) =>
       control(
         label,
-        h('input', { value: filters[name], size: 12, onchange: (event) => set({ [name]: event.target.value.trim() }), ...attributes }),
+        h('input', { value: filters[name], size: 9, onchange: (event) => set({ [name]: event.target.value.trim() }), ...attributes }),
       );
     const states = [
       ['', 'any'],
@@ -133,10 +137,10 @@ export function mount(root, first) {
       input('host', 'Host'),
       input('agent', 'Agent'),
       filters.session &&
-        h('button', { onclick: () => set({ session: '' }) }, `session: ${session?.title || filters.session.slice(0, 8)} ×`),
+        button(`session: ${session?.title || filters.session.slice(0, 8)} ×`, () => set({ session: '' })),
       (filters.since || filters.until) &&
-        h('button', { onclick: () => set({ since: '', until: '' }) }, `${when(filters.since)} – ${when(filters.until) || 'now'} ×`),
-      Object.values(filters).some(Boolean) && h('button', { onclick: () => go('history') }, 'Clear'),
+        button(`${when(filters.since)} – ${when(filters.until) || 'now'} ×`, () => set({ since: '', until: '' })),
+      Object.values(filters).some(Boolean) && button('Clear', () => go('history')),
     );
   }
 
@@ -145,11 +149,6 @@ export function mount(root, first) {
     replace('history', null, filters);
     drawFilters();
     reload();
-  }
-
-  function refreshSoon() {
-    clearTimeout(timer);
-    timer = setTimeout(() => list.scrollTop < 40 && reload(), 1000);
   }
 
   async function reload() {
@@ -210,13 +209,12 @@ export function mount(root, first) {
 
   function row(call, element) {
     const line = element ?? h('div.history-row', { tabindex: 0 });
-    const { icon, word, kind } = callLook(call);
     line.onclick = () => openCall(call.record);
     line.onkeydown = (event) => event.key === 'Enter' && openCall(call.record);
     return fill(
       line,
       h('span.when', { title: fullTime(call.started) }, when(call.started)),
-      h('span', { class: `state ${kind}` }, `${icon} ${word}`),
+      stateMark(callLook(call), true),
       h('code', visible(call.tool)),
       h('span.target', visible([call.title, call.outcome].filter(Boolean).join(' · '))),
       h('span.took', duration(call.duration_ms)),
@@ -228,7 +226,7 @@ export function mount(root, first) {
     const body = h('div');
     const session = calls.find((call) => call.record === record)?.session;
     replace('history', record, filters);
-    dialog('Call', [body, session && h('a', { href: href('chat', session) }, 'Open its session')], [], {
+    dialog('Call', [body, session && link('Open its session', href('chat', session))], [], {
       closeLabel: 'Close',
       className: 'wide',
       onclose: () => location.hash.startsWith('#/history') && replace('history', null, filters),

@@ -1,9 +1,9 @@
 // All open approvals over all sessions.
 
-import { actionButton, ago, api, empty, fill, h, href, page, pathTo, store, visible } from '../core.js';
+import { ago, api, button, empty, fill, h, href, link, page, pathTo, store, visible } from '../core.js';
 import { openApproval } from '../elements/approval.js';
 
-export function mount(root) {
+export default function mount(root) {
   const body = page(root, 'Inbox');
   draw();
   return { stops: [store.on('approvals', draw)] };
@@ -21,7 +21,7 @@ export function mount(root) {
     const same = all.filter((other) => signature(other) === signature(approval));
     return h(
       'section.box',
-      { 'aria-label': `${approval.agent}: ${approval.tool}` },
+      { ariaLabel: `${approval.agent}: ${approval.tool}` },
       h(
         'div.row',
         h('strong', `${approval.agent}: ${approval.tool}`),
@@ -36,16 +36,16 @@ export function mount(root) {
       h('small', visible(approval.reason)),
       h(
         'div.row',
-        h('button.primary', { onclick: () => openApproval(approval.id) }, 'Answer…'),
+        button('Answer…', () => openApproval(approval.id), { class: 'primary' }),
         same.length > 1 && same[0] === approval && store.can('approve') && denyAll(same),
-        h('a', { href: href('chat', approval.session) }, 'Open the session'),
+        link('Open the session', href('chat', approval.session)),
       ),
     );
   }
 
   function denyAll(same) {
     const deny = ({ id, fingerprint }) => api.post(pathTo('approvals', id), { fingerprint, answer: 'deny' });
-    return actionButton(`Deny all ${same.length} identical`, () => Promise.all(same.map(deny)), { class: 'danger' });
+    return button(`Deny all ${same.length} identical`, () => Promise.all(same.map(deny)), { class: 'danger' });
   }
 }
 

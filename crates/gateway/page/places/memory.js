@@ -1,15 +1,17 @@
 // What agents remember: searched, listed by file, changed, forgotten.
 
 import {
-  actionButton,
   ago,
   api,
+  button,
   bytes,
   control,
   empty,
   fill,
   h,
   href,
+  later,
+  link,
   load,
   page,
   replace,
@@ -19,13 +21,12 @@ import {
   withQuery,
 } from '../core.js';
 
-export function mount(root, { query }) {
+export default function mount(root, { query }) {
   let text = query.get('text') ?? '';
   let path = query.get('file');
-  const search = h('input', { type: 'search', value: text, placeholder: 'What do you look for?', size: 32, oninput: typed });
+  const search = h('input', { type: 'search', value: text, placeholder: 'What do you look for?', size: 32, oninput: later(searchAgain) });
   const results = h('div.stack');
-  const file = h('section.stack', { 'aria-label': 'Memory file' });
-  let timer = 0;
+  const file = h('section.stack', { ariaLabel: 'Memory file' });
   fill(page(root, 'Memory'), h('div.filters', control('Search', search), store.can('admin') && addNote()), results, file);
   const again = load(results, request, draw);
   if (path) show(path);
@@ -39,13 +40,10 @@ export function mount(root, { query }) {
     ],
   };
 
-  function typed() {
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      text = search.value.trim();
-      replace('memory', null, { text, file: path });
-      again();
-    }, 200);
+  function searchAgain() {
+    text = search.value.trim();
+    replace('memory', null, { text, file: path });
+    again();
   }
 
   function request() {
@@ -64,7 +62,7 @@ export function mount(root, { query }) {
         'section.box',
         h(
           'div.row',
-          h('button.link', { onclick: () => show(hit.path) }, hit.citation),
+          button(hit.citation, () => show(hit.path), { class: 'link' }),
           h('span.muted.grow', writer(hit.written_by)),
           h('small', `fits ${Math.round(hit.score * 100)} %`),
         ),
@@ -93,7 +91,7 @@ export function mount(root, { query }) {
       list.map((each) =>
         h(
           'li',
-          h('button.link', { onclick: () => show(each.path) }, h('code', each.path)),
+          button(h('code', each.path), () => show(each.path), { class: 'link' }),
           h('span.muted', each.note ?? ''),
           h('small', `${bytes(each.bytes)}${each.changed ? ` · ${ago(each.changed)}` : ''}`),
         ),
@@ -101,13 +99,13 @@ export function mount(root, { query }) {
     );
   }
 
-  async function show(name) {
+  function show(name) {
     path = name;
     replace('memory', null, { text, file: path });
     load(
       file,
       () => api.get('/api/memory/file', { path: name }),
-      (answer) => fileView(answer),
+      fileView,
     );
   }
 
@@ -118,7 +116,7 @@ export function mount(root, { query }) {
       h(
         'div.row',
         h('h2.grow', answer.path),
-        mayEdit && answer.editable && h('button', { onclick: () => edit(answer) }, 'Edit…'),
+        mayEdit && answer.editable && button('Edit…', () => edit(answer)),
         mayEdit && forgetButton(answer.path, 'Forget the whole file'),
       ),
       answer.parts.map((part) =>
@@ -127,8 +125,8 @@ export function mount(root, { query }) {
           h(
             'div.row',
             h('span.muted.grow', `${lineRange(part)} · ${writer(part.written_by)}`),
-            part.written_by.session && h('a', { href: href('chat', part.written_by.session) }, 'Its session'),
-            part.written_by.call && h('a', { href: href('history', part.written_by.call) }, 'Its call'),
+            part.written_by.session && link('Its session', href('chat', part.written_by.session)),
+            part.written_by.call && link('Its call', href('history', part.written_by.call)),
             mayEdit && forgetButton(`${answer.path}#L${part.first}-L${part.last}`, 'Forget'),
           ),
           h('pre.output', visible(lines.slice(part.first - 1, part.last).join('\n'))),
@@ -138,9 +136,9 @@ export function mount(root, { query }) {
   }
 
   function edit({ path: name, text: before }) {
-    const input = h('textarea.mono', { rows: 16, 'aria-label': `Text of ${name}`, spellcheck: 'false' }, before);
+    const input = h('textarea.mono', { rows: 16, ariaLabel: `Text of ${name}`, spellcheck: 'false' }, before);
     const save = () => api.put('/api/memory/file', { path: name, text: input.value });
-    const buttons = h('div.row', h('button', { onclick: () => show(name) }, 'Cancel'), changeButton('Save', 'Saved', save, 'primary'));
+    const buttons = h('div.row', button('Cancel', () => show(name)), changeButton('Save', 'Saved', save, 'primary'));
     fill(file, h('h2', name), input, buttons);
     input.focus();
   }
@@ -165,7 +163,7 @@ export function mount(root, { query }) {
       again();
       if (path) show(path);
     };
-    return actionButton(label, change, { class: kind });
+    return button(label, change, { class: kind });
   }
 
   function addNote() {

@@ -1,10 +1,27 @@
 // The policy as a picture: every tool by every step, and what a changed configuration would have decided.
 
-import { actionButton, agentSelect, api, fill, h, href, load, page, plural, store, table, verdictBadge, verdictLook } from '../core.js';
+import {
+  agentSelect,
+  api,
+  button,
+  fill,
+  h,
+  href,
+  link,
+  load,
+  page,
+  plural,
+  section,
+  sourceText,
+  store,
+  table,
+  verdictBadge,
+  verdictLook,
+} from '../core.js';
 
 const EXAMPLE = '[rules]\ndeny = ["exec(git push *)"]\n';
 
-export function mount(root) {
+export default function mount(root) {
   const picture = h('section.box');
   const chosen = h('p', { role: 'status' }, 'Choose a cell to see the rule that decides.');
   let agent = store.me.agent;
@@ -25,60 +42,40 @@ export function mount(root) {
     const silent = steps.length - used.length;
     return [
       h('h2', 'Every tool, every step'),
-      silent > 0 && h('small', `${plural(silent, 'step')} without a setting not shown.`),
-      h(
-        'div.scroll',
-        h(
-          'table.matrix',
-          h(
-            'thead',
-            h(
-              'tr',
-              h('th.name', { scope: 'col' }, 'Tool'),
-              h('th.name', { scope: 'col' }, 'Decision'),
-              used.map((step) => h('th', { scope: 'col' }, step)),
-            ),
-          ),
-          h(
-            'tbody',
-            tools.map((tool) =>
-              h(
-                'tr',
-                h('th.name', { scope: 'row' }, h('a', { href: href('tools', tool.tool, { tab: 'explain', agent }) }, tool.tool)),
-                h('td.name', verdictBadge(tool.verdict)),
-                used.map((step) => h('td', cell(tool, step, tool.cells[step]))),
-              ),
-            ),
-          ),
-        ),
+      h('small', `Before its arguments are known: whether a call asks depends on them. ${plural(silent, 'step')} without a setting not shown.`),
+      table(
+        [
+          ['Tool', ({ tool }) => link(tool, href('tools', tool, { tab: 'explain', agent })), 'name'],
+          ['Decision', ({ verdict }) => verdictBadge(verdict), 'name'],
+          ...used.map((step) => [step, (tool) => cell(tool, step, tool.cells[step])]),
+        ],
+        tools,
+        'Policy',
+        { class: 'matrix' },
       ),
     ];
   }
 
   function cell(tool, step, entry) {
     const { icon, word, kind } = verdictLook(entry?.outcome ?? 'pass');
-    const where = entry?.file ? ` (${entry.file}${entry.line ? `:${entry.line}` : ''})` : '';
+    const where = entry?.file ? ` (${sourceText(entry)})` : '';
     const text = `${tool.tool}, ${step}: ${word}${entry?.entry ? `: ${entry.entry}` : ''}${where}`;
-    return h(
-      'button',
-      { class: `state ${kind}`, title: text, 'aria-label': text, onclick: () => fill(chosen, text) },
-      tool.deciding === step ? `[${icon}]` : icon,
-    );
+    const show = () => fill(chosen, text);
+    return button(tool.deciding === step ? `[${icon}]` : icon, show, { class: `state ${kind}`, title: text, ariaLabel: text });
   }
 }
 
 const isOpinion = (cell) => cell && cell.outcome !== 'pass';
 
 function whatIf() {
-  const text = h('textarea', { rows: 5, class: 'mono', spellcheck: 'false', 'aria-label': 'Configuration to try', value: EXAMPLE });
-  const result = h('div.stack', { 'aria-live': 'polite' });
+  const text = h('textarea', { rows: 5, class: 'mono', spellcheck: 'false', ariaLabel: 'Configuration to try', value: EXAMPLE });
+  const result = h('div.stack', { ariaLive: 'polite' });
   const run = async () => fill(result, differences(await api.post('/api/policy/simulate', { config: text.value, calls: 1000 })));
-  return h(
-    'section.box',
-    h('h2', 'What if…'),
+  return section(
+    'What if…',
     h('p.muted', 'Write settings as in config.toml. Nothing is saved: you see which past calls would have been decided differently.'),
     text,
-    h('div', actionButton('Try it on past calls', run, { class: 'primary' })),
+    button('Try it on past calls', run, { class: 'primary' }),
     result,
   );
 }
@@ -92,7 +89,7 @@ function differences({ differences: changed, same, unknown, problems }) {
     changed.length > 0 &&
       table(
         [
-          ['Tool', (row) => h('a', { href: href('history', null, { tool: row.tool }) }, row.tool)],
+          ['Tool', (row) => link(row.tool, href('history', null, { tool: row.tool }))],
           ['About', (row) => row.target],
           ['Calls', (row) => row.calls, 'number'],
           ['Was', (row) => verdictBadge(row.was)],

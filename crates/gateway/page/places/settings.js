@@ -1,10 +1,10 @@
 // The effective configuration: each value with the file and line that it comes from, and what is wrong in the files.
 
-import { api, applyTheme, badge, control, fill, h, load, page, replace, select, store, table, theme } from '../core.js';
+import { api, applyTheme, badge, control, fill, h, load, page, replace, select, sourceText, store, table, theme } from '../core.js';
 
 const KINDS = { 'built-in': '', user: 'accent', project: 'ask', environment: 'ok', flag: 'ok' };
 
-export function mount(root, { query }) {
+export default function mount(root, { query }) {
   const result = h('div.stack');
   const search = h('input', {
     type: 'search',
@@ -47,16 +47,7 @@ export function mount(root, { query }) {
     fill(
       result,
       answer.problems.map((problem) =>
-        h(
-          'p.call-error',
-          { role: 'alert' },
-          '✗ ',
-          [problem.file, problem.line].filter(Boolean).join(':'),
-          ' ',
-          problem.message ?? String(problem),
-          ' ',
-          problem.help ?? '',
-        ),
+        h('p.call-error', { role: 'alert' }, ['✗', sourceText(problem), problem.message ?? String(problem), problem.help].filter(Boolean).join(' ')),
       ),
       h(
         'p.muted',
@@ -79,6 +70,6 @@ export function mount(root, { query }) {
   }
 }
 
-function source({ source: { layer, file, line } }) {
-  return [badge(layer, KINDS[layer]), file && h('div.source', `${file}${line ? `:${line}` : ''}`)];
+function source({ source: from }) {
+  return [badge(from.layer, KINDS[from.layer]), from.file && h('div.source', sourceText(from))];
 }

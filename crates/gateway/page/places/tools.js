@@ -1,10 +1,10 @@
 // All tools: who has them and why not, a form to call one, its schema as each provider gets it, the trace of the policy.
 
 import {
-  actionButton,
   agentSelect,
   api,
-  copy,
+  button,
+  copyButton,
   duration,
   empty,
   explanation,
@@ -12,35 +12,38 @@ import {
   fill,
   h,
   href,
+  linkButton,
   load,
   pathTo,
   problem,
   replace,
   route,
   select,
+  share,
+  stateMark,
   store,
   tabs,
 } from '../core.js';
 import '../elements/call.js';
 import { openCard } from '../elements/call-detail.js';
 import { schemaTab } from '../elements/schema-view.js';
-import { SchemaForm } from '../elements/schema-form.js';
+import { schemaForm } from '../elements/schema-form.js';
 
-export function mount(root, first) {
+export default function mount(root, first) {
   let tools = [];
   let current = first;
   let agent = first.query.get('agent') || store.me.agent;
   const search = h('input', {
     type: 'search',
     placeholder: 'Search tools (/)',
-    'aria-label': 'Search tools',
+    ariaLabel: 'Search tools',
     class: 'grow',
     oninput: drawList,
   });
   const source = h('div');
   const list = h('div.tool-list');
   const count = h('small', { role: 'status' });
-  const detail = h('section.detail', { 'aria-label': 'Tool' });
+  const detail = h('section.detail', { ariaLabel: 'Tool' });
   const box = h(
     'div.split',
     h(
@@ -51,6 +54,9 @@ export function mount(root, first) {
     detail,
   );
   let kind = '';
+  /** The tool that is shown, and the form of its arguments: what the user typed stays when the tools change. */
+  let shown = null;
+  let form = null;
   fill(root, box);
   const reload = load(
     list,
@@ -64,6 +70,7 @@ export function mount(root, first) {
   return {
     update: (to) => {
       current = to;
+      shown = null;
       update();
       return true;
     },
@@ -88,19 +95,21 @@ export function mount(root, first) {
             kind = value;
             drawList();
           },
-          { 'aria-label': 'Source' },
+          { ariaLabel: 'Source' },
         ),
     );
     drawList();
     box.classList.toggle('has-detail', Boolean(current.id));
-    const tool = tools.find(({ name, aliases }) => name === current.id || aliases?.includes(current.id));
-    if (tool) fill(detail, toolDetail(tool, agent, current.query));
+    if (!current.id) fill(detail, empty('Choose a tool to see what it takes, to try it, and to learn why an agent has it or not.'));
     else
-      fill(
+      load(
         detail,
-        current.id
-          ? empty(`There is no tool '${current.id}'.`, 'All tools', href('tools'))
-          : empty('Choose a tool to see what it takes, to try it, and to learn why an agent has it or not.'),
+        () => api.get(pathTo('tools', current.id), { agent }),
+        (tool) => {
+          form = schemaForm(tool.parameters, tool.name === shown?.name ? form.values() : linkedValues(current.query));
+          shown = tool;
+          return toolDetail(tool, agent, route().query, form);
+        },
       );
   }
 
@@ -121,13 +130,8 @@ export function mount(root, first) {
   function line(tool) {
     return h(
       'a.tool-item',
-      { href: href('tools', tool.name, { agent }), 'aria-current': tool.name === current.id ? 'true' : null },
-      h(
-        'span',
-        { class: `state ${tool.offered ? 'ok' : 'muted'}` },
-        tool.offered ? '✓' : '–',
-        h('span.visually-hidden', tool.offered ? ' offered' : ' not offered'),
-      ),
+      { href: href('tools', tool.name, { agent }), ariaCurrent: tool.name === current.id || null },
+      stateMark(tool.offered ? { icon: '✓', word: 'offered', kind: 'ok' } : { icon: '–', word: 'not offered', kind: 'muted' }),
       h('span.name', tool.name),
       h('span.badge', tool.access),
       h('span.about', tool.offered ? tool.description : tool.reason),
@@ -135,19 +139,21 @@ export function mount(root, first) {
   }
 }
 
-function toolDetail(tool, agent, query) {
-  let values = {};
+/** The arguments in an address; those of a broken link are none. */
+function linkedValues(query) {
   try {
-    values = JSON.parse(query.get('arguments') ?? '{}');
+    return JSON.parse(query.get('arguments') ?? '{}');
   } catch {
-    /* A broken link: the form starts empty. */
+    return {};
   }
-  const form = new SchemaForm(tool.parameters, values);
+}
+
+function toolDetail(tool, agent, query, form) {
   const entries = [
-    { name: 'call', label: 'Call', build: () => callTab(tool, agent, form) },
-    { name: 'explain', label: 'Explain', build: () => explainTab(tool, agent, form) },
-    { name: 'schema', label: 'Schema', build: () => schemaTab(tool, agent) },
-    { name: 'stats', label: 'Figures', build: () => statistics(tool) },
+    ['call', 'Call', () => callTab(tool, agent, form)],
+    ['explain', 'Explain', () => explainTab(tool, agent, form)],
+    ['schema', 'Schema', () => schemaTab(tool, agent)],
+    ['stats', 'Figures', () => statistics(tool)],
   ];
   const { list, panel } = tabs(tool.name, entries, {
     selected: query.get('tab') ?? 'call',
@@ -160,7 +166,7 @@ function toolDetail(tool, agent, query) {
     'div.stack',
     h(
       'div.row',
-      h('a.button', { href: href('tools') }, '‹ All'),
+      linkButton('‹ All', href('tools')),
       h('h1', h('code', tool.name)),
       [tool.section, tool.access, `${tool.timeout_s} s`, tool.source].map((text) => h('span.badge', text)),
       tool.aliases?.length > 0 && h('small', `also: ${tool.aliases.join(', ')}`),
@@ -173,19 +179,19 @@ function toolDetail(tool, agent, query) {
 }
 
 function callTab(tool, agent, form) {
-  const output = h('div.stack', { 'aria-live': 'polite' });
+  const output = h('div.stack', { ariaLive: 'polite' });
   const mayRun = tool.invocable && store.can('admin');
-  const run = actionButton('Run', invoke, { class: 'primary', disabled: !mayRun, title: 'Run (Ctrl-Enter)' });
-  const explain = actionButton('Explain first', async () => fill(output, explanation(await ask(tool, agent, form.values))));
+  const run = button('Run', invoke, { class: 'primary', disabled: !mayRun, title: 'Run (Ctrl-Enter)' });
+  const explain = button('Explain first', async () => fill(output, explanation(await ask(tool, agent, form.values()))));
   const curl = () =>
-    `curl -H "Authorization: Bearer $HAFT_TOKEN" -H 'content-type: application/json' ${location.origin}${pathTo('tools', tool.name, '/invoke')} -d ${quote(JSON.stringify({ agent, arguments: form.values }))}`;
+    `curl -H "Authorization: Bearer $HAFT_TOKEN" -H 'content-type: application/json' ${location.origin}${pathTo('tools', tool.name, '/invoke')} -d ${quote(JSON.stringify({ agent, arguments: form.values() }))}`;
 
   async function invoke() {
-    if (form.hasWrongJson) return;
+    if (!form.isValid()) return;
     form.showProblem('');
     fill(output, h('p.muted', 'Running…'));
     try {
-      const call = await api.post(pathTo('tools', tool.name, '/invoke'), { agent, arguments: form.values, request: crypto.randomUUID() });
+      const call = await api.post(pathTo('tools', tool.name, '/invoke'), { agent, arguments: form.values(), request: crypto.randomUUID() });
       fill(output, openCard(call));
       if (call.error_type === 'validation_error') form.showProblem(call.message);
     } catch (error) {
@@ -202,8 +208,8 @@ function callTab(tool, agent, form) {
       'div.row',
       form.toggle,
       h('span.grow'),
-      h('button', { onclick: () => copy(`haft call ${tool.name} ${quote(JSON.stringify(form.values))}`) }, 'Copy as command'),
-      h('button', { onclick: () => copy(curl()) }, 'Copy as curl'),
+      copyButton(() => `haft call ${tool.name} ${quote(JSON.stringify(form.values()))}`, 'Copy as command'),
+      copyButton(curl, 'Copy as curl'),
       explain,
       run,
     ),
@@ -222,8 +228,8 @@ const ask = (tool, agent, values) => api.post(pathTo('tools', tool.name, '/expla
 function explainTab(tool, agent, form) {
   const result = h('div');
   const other = (store.me.agents ?? []).filter((name) => name !== agent);
-  const hasValues = Object.keys(form.values).length > 0;
-  const request = (who) => ask(tool, who, hasValues ? form.values : undefined);
+  const hasValues = Object.keys(form.values()).length > 0;
+  const request = (who) => ask(tool, who, hasValues ? form.values() : undefined);
   load(result, () => request(agent), explanation);
   const second = h('div');
   return h(
@@ -231,7 +237,7 @@ function explainTab(tool, agent, form) {
     h(
       'p.muted',
       hasValues
-        ? ['With these arguments: ', h('code', JSON.stringify(form.values))]
+        ? ['With these arguments: ', h('code', JSON.stringify(form.values()))]
         : `Is ${tool.name} offered to ${agent} at all? Fill in the form under Call to ask about one call.`,
     ),
     other.length > 0 &&
@@ -239,7 +245,7 @@ function explainTab(tool, agent, form) {
         [['', 'Compare with another agent…'], ...other.map((name) => [name])],
         '',
         (name) => name && load(second, () => request(name), explanation),
-        { 'aria-label': 'Compare with' },
+        { ariaLabel: 'Compare with' },
       ),
     h('div.columns', result, second),
   );
@@ -251,7 +257,7 @@ async function statistics(tool) {
   if (!row) return empty(`${tool.name} was not called in the last 30 days.`, 'Ask the agent to use it', href('chat'));
   const figures = [
     ['calls', row.calls],
-    ['failed', `${row.errors} (${Math.round((100 * row.errors) / row.calls)} %)`],
+    ['failed', share(row.errors, row.calls)],
     ['half are faster than', duration(row.p50_ms)],
     ['95 of 100 are faster than', duration(row.p95_ms)],
   ];

@@ -1,48 +1,27 @@
 // Tokens and cost by day, the dearest sessions, the slowest and least reliable tools.
 
-import { api, duration, empty, figureList, h, href, load, money, page, replace, select, table, tokens } from '../core.js';
+import { api, duration, empty, figureList, h, href, link, load, money, page, replace, section, select, share, table, tokens } from '../core.js';
 import { stackedBars } from '../elements/plot.js';
 
-export function mount(root, { query }) {
-  let days = query.get('days') ?? '30';
-  let measure = query.get('by') ?? 'tokens';
-  const set = () => {
-    replace('usage', null, { days, by: measure });
-    again();
-  };
-  const body = page(
-    root,
-    'Usage',
+export default function mount(root, { query }) {
+  const chosen = { days: query.get('days') ?? '30', by: query.get('by') ?? 'tokens' };
+  const choice = (name, label, options) =>
     select(
-      [
-        ['7', '7 days'],
-        ['30', '30 days'],
-        ['90', '90 days'],
-      ],
-      days,
+      options,
+      chosen[name],
       (value) => {
-        days = value;
-        set();
+        chosen[name] = value;
+        replace('usage', null, chosen);
+        again();
       },
-      { 'aria-label': 'Time' },
-    ),
-    select(
-      [
-        ['tokens', 'Tokens'],
-        ['cost', 'Cost'],
-      ],
-      measure,
-      (value) => {
-        measure = value;
-        set();
-      },
-      { 'aria-label': 'Measure' },
-    ),
-  );
+      { ariaLabel: label },
+    );
+  const days = ['7', '30', '90'].map((count) => [count, `${count} days`]);
+  const body = page(root, 'Usage', choice('days', 'Time', days), choice('by', 'Measure', [['tokens', 'Tokens'], ['cost', 'Cost']]));
   const again = load(
     body,
-    () => api.get('/api/usage', { days }),
-    (usage) => draw(usage, measure === 'cost'),
+    () => api.get('/api/usage', { days: chosen.days }),
+    (usage) => draw(usage, chosen.by === 'cost'),
   );
   return {};
 }
@@ -68,7 +47,7 @@ function draw(usage, isCost) {
     figureList(figures),
     usage.quotas.length > 0 && quotas(usage),
     usage.days.length > 0 && stackedBars(isCost ? costs(usage) : amounts(usage)),
-    h('div.columns', sessions(usage), tools(usage)),
+    h('div.columns', usage.sessions.length > 0 && sessions(usage), tools(usage)),
   ];
 }
 
@@ -98,9 +77,8 @@ function amounts({ days }) {
 }
 
 function quotas(usage) {
-  return h(
-    'section.box',
-    h('h2', 'Quotas'),
+  return section(
+    'Quotas',
     table(
       [
         ['Quota', (row) => row.quota],
@@ -114,35 +92,28 @@ function quotas(usage) {
 }
 
 function sessions(usage) {
-  const title = (row) => h('a', { href: href('chat', row.id) }, row.title || 'New session');
-  return (
-    usage.sessions.length > 0 &&
-    h(
-      'section.box',
-      h('h2', 'Sessions'),
-      table(
-        [
-          ['Session', title],
-          ['Tokens', (row) => tokens(row.usage.input_tokens + row.usage.output_tokens), 'number'],
-          ['Cost', (row) => money(row.usage.cost), 'number'],
-        ],
-        usage.sessions,
-        'Sessions',
-      ),
-    )
+  return section(
+    'Sessions',
+    table(
+      [
+        ['Session', (row) => link(row.title || 'New session', href('chat', row.id))],
+        ['Tokens', (row) => tokens(row.usage.input_tokens + row.usage.output_tokens), 'number'],
+        ['Cost', (row) => money(row.usage.cost), 'number'],
+      ],
+      usage.sessions,
+      'Sessions',
+    ),
   );
 }
 
 function tools(usage) {
-  const failed = (row) => `${row.errors} (${Math.round((100 * row.errors) / Math.max(1, row.calls))} %)`;
-  return h(
-    'section.box',
-    h('h2', 'Tools'),
+  return section(
+    'Tools',
     table(
       [
-        ['Tool', (row) => h('a', { href: href('history', null, { tool: row.tool }) }, row.tool)],
+        ['Tool', (row) => link(row.tool, href('history', null, { tool: row.tool }))],
         ['Calls', (row) => row.calls, 'number'],
-        ['Failed', failed, 'number'],
+        ['Failed', (row) => share(row.errors, row.calls), 'number'],
         ['p50', (row) => duration(row.p50_ms), 'number'],
         ['p95', (row) => duration(row.p95_ms), 'number'],
       ],
