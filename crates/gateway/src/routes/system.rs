@@ -118,9 +118,21 @@ pub(super) struct PolicyQuery {
     agent: Option<String>,
 }
 
+/// Of most tools most steps say nothing: a step that is not there has no opinion.
+fn leave_out_silent_steps(tool: &mut Value) {
+    if let Some(cells) = tool["cells"].as_object_mut() {
+        cells.retain(|_, cell| cell["outcome"] != "pass" || cell["entry"] != "nothing configured");
+        cells.values_mut().filter_map(Value::as_object_mut).for_each(|cell| drop(cell.remove("step")));
+    }
+}
+
 pub(super) async fn policy(State(app): State<App>, token: SignedIn, Query(query): Query<PolicyQuery>) -> Result<Response, ApiError> {
     token.need(Scope::View)?;
-    let make = async { Ok(app.backend.policy(query.agent.as_deref()).await?) };
+    let make = async {
+        let mut table = app.backend.policy(query.agent.as_deref()).await?;
+        table["tools"].as_array_mut().into_iter().flatten().for_each(leave_out_silent_steps);
+        Ok(table)
+    };
     app.answers.answer(format!("policy {:?}", query.agent), Some(app.configuration_stamp()), make).await
 }
 

@@ -20,9 +20,9 @@ fn tools_are_listed_with_reasons_and_explained() {
     assert_eq!((&read["offered"], &read["source"], &read["offered_to"]), (&json!(true), &json!("built-in"), &json!(["main"])));
     assert_eq!((&write["offered"], write["reason"].as_str().unwrap().contains("tools.deny")), (&json!(false), true));
     assert_eq!(named(&tools["tools"], "name", "exec")["invocable"], false);
-    assert_eq!(read["parameters"]["properties"]["path"]["type"], "string");
+    assert!(read["parameters"].is_null(), "{read:#}");
     let shown = page.read("/api/tools/read?provider=anthropic");
-    assert_eq!(shown["canonical"], "read_file");
+    assert_eq!((&shown["canonical"], &shown["parameters"]["properties"]["path"]["type"]), (&json!("read_file"), &json!("string")));
     assert!(shown["projected"]["parameters"].is_object(), "{shown:#}");
     assert_eq!(page.get("/api/tools/no_such_tool").status, 404);
 
@@ -33,6 +33,8 @@ fn tools_are_listed_with_reasons_and_explained() {
     assert_eq!((&allowed["verdict"], &allowed["effects"][0]["target"]), (&json!("allow"), &json!("a.txt")));
     let table = page.read("/api/policy");
     assert_eq!(named(&table["tools"], "tool", "write_file")["deciding"], "global");
+    let cells = &named(&table["tools"], "tool", "write_file")["cells"];
+    assert_eq!((&cells["global"]["outcome"], &cells["profile"]), (&json!("deny"), &json!(null)), "{cells:#}");
 }
 
 #[test]
