@@ -398,7 +398,7 @@ fn verb(effect: &Effect) -> &'static str {
 }
 
 fn allowed(decision: &mut Decision, rule: &Rule) {
-    decision.pass("rules", format!("allow {}", rule.text()));
+    decision.pass("rules", ["allow ", rule.text()].concat());
     decision.set_span(rule.span());
 }
 

@@ -15,6 +15,7 @@ mod effects;
 mod exec;
 mod list;
 mod name;
+mod name_map;
 mod outside;
 mod rule;
 mod spec;

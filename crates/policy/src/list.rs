@@ -1,18 +1,19 @@
 //! Lists of tools, compiled: which entry of a list, if any, speaks of a tool.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use haft_pattern::NameGlob;
 
 use crate::catalog::{ToolGroup, Vocabulary};
 use crate::name::folded;
+use crate::name_map::NameMap;
 use crate::{Candidate, ListEntry};
 
 /// More groups inside each other than this are a circle.
 const DEEPEST: usize = 16;
 
 /// What the user's own groups stand for.
-pub(crate) type Groups = HashMap<String, Vec<ListEntry>>;
+pub(crate) type Groups = NameMap<Vec<ListEntry>>;
 
 /// Which tools a list speaks of, for lists that are no part of a policy, such as a hook's.
 #[derive(Debug, Clone)]
@@ -45,7 +46,7 @@ impl ToolMatcher {
 pub(crate) struct List {
     entries: Vec<ListEntry>,
     /// Folded name → the entries that say it.
-    exact: HashMap<String, Vec<usize>>,
+    exact: NameMap<Vec<usize>>,
     patterns: Vec<(NameGlob, usize)>,
     groups: Vec<(ToolGroup, usize)>,
     /// Whether any entry can speak of a core tool.

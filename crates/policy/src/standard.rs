@@ -6,7 +6,6 @@
 //! channel, sender, depth, owner, access) is the `Caller`.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,6 +16,7 @@ use crate::catalog::Vocabulary;
 use crate::effects::PlanCase;
 use crate::list::{Groups, List};
 use crate::name::{folded, lowered};
+use crate::name_map::NameMap;
 use crate::rule::widths;
 use crate::steps::{
     ByProvider, Channels, Lists, Overrides, Profiles, SubAgentStep, absent, optional, owner_only, profile, sandbox, selection, unavailable,
@@ -91,7 +91,7 @@ pub struct StandardPolicy {
     profiles: Profiles,
     tools: Lists,
     by_provider: ByProvider<ToolTable>,
-    agents: HashMap<String, AgentPolicy>,
+    agents: NameMap<AgentPolicy>,
     channels: Channels,
     sandbox: Lists,
     subagents: SubAgentStep,

@@ -5,17 +5,16 @@
 //! cannot match. Rules without such a name are in a list of their own, and so are all of them for a search through a whole tree, which
 //! meets rules on what is beneath it.
 
-use std::collections::HashMap;
-
 use super::RuleEffects;
 use super::command::ExecForm;
 use super::connection::Connection;
 use super::matcher::{EffectForm, Matcher};
 use super::path::{Anchor, Spellings};
 use super::scope::Kinds;
+use crate::name_map::NameMap;
 
 /// Positions of rules by a name that they need.
-type RulesByName = HashMap<String, Vec<usize>>;
+type RulesByName = NameMap<Vec<usize>>;
 
 /// Rules by a name that they need; the lists are in order, the strictest rule first.
 #[derive(Debug, Clone, Default)]
@@ -102,7 +101,7 @@ impl RuleIndex {
 fn place_of(paths: &mut Vec<(Anchor, usize, RulesByName)>, anchor: Anchor, place: usize) -> &mut RulesByName {
     let known = paths.iter().position(|(of, at, _)| (*of, *at) == (anchor, place));
     let index = known.unwrap_or_else(|| {
-        paths.push((anchor, place, HashMap::new()));
+        paths.push((anchor, place, RulesByName::default()));
         paths.len() - 1
     });
     &mut paths[index].2

@@ -1,6 +1,5 @@
 //! All rules together, found by what they speak of.
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,6 +15,7 @@ use super::path::TouchedPath;
 use super::scope::Kinds;
 use super::{Rule, RuleEffects, RuleFault, RuleKind, matches_tool, only};
 use crate::catalog::Vocabulary;
+use crate::name_map::NameMap;
 use crate::{Candidate, ListEntry, RuleLists};
 
 /// The rules of a policy, compiled. The default has none.
@@ -24,7 +24,7 @@ pub struct RuleSet {
     /// The strictest first, so that the first that matches decides.
     rules: Vec<Rule>,
     /// By the folded name of the tool they name as such.
-    tools: HashMap<String, Vec<usize>>,
+    tools: NameMap<Vec<usize>>,
     /// Those that name tools by a pattern.
     tool_globs: Vec<usize>,
     /// Those on effects.

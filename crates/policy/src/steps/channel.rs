@@ -1,10 +1,9 @@
 //! What holds for a channel, one group of it, and one sender in it.
 
-use std::collections::HashMap;
-
 use crate::catalog::Vocabulary;
 use crate::list::Groups;
 use crate::name::folded;
+use crate::name_map::NameMap;
 use crate::steps::Lists;
 use crate::steps::lists::{Overrides, counting};
 use crate::{Caller, Candidate, ChannelSpec, Decision, Sender, ToolLists};
@@ -15,13 +14,13 @@ const ANYONE: &str = "*";
 #[derive(Debug, Clone)]
 struct Channel {
     lists: Lists,
-    senders: HashMap<String, Lists>,
+    senders: NameMap<Lists>,
 }
 
 /// The channels that have lists of their own.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Channels {
-    by_name: HashMap<String, Channel>,
+    by_name: NameMap<Channel>,
 }
 
 impl Channels {

@@ -1,11 +1,11 @@
 //! `allow`, `also_allow` and `deny` of one table.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use crate::catalog::Vocabulary;
 use crate::list::{Groups, List};
 use crate::name::lowered;
+use crate::name_map::NameMap;
 use crate::steps::unavailable;
 use crate::{AllowList, Caller, Candidate, ConfigEdit, Decision, EditValue, ListEntry, Owner, SourceSpan, ToolLists};
 
@@ -128,10 +128,10 @@ impl Lists {
     fn lets_through<'a>(&'a self, allowed: &'a AllowEntry, tool: &Candidate<'_>) -> Option<(Cow<'static, str>, &'a SourceSpan)> {
         if let Some(entry) = allowed.list.find(tool) {
             let default = if allowed.is_default { " (built-in default)" } else { "" };
-            return Some((format!("allow {}{default}", entry.pattern).into(), &entry.span));
+            return Some((["allow ", &entry.pattern, default].concat().into(), &entry.span));
         }
         if let Some(entry) = self.also_allow.find(tool).filter(|_| !allowed.of_project) {
-            return Some((format!("also_allow {}", entry.pattern).into(), &entry.span));
+            return Some((["also_allow ", &entry.pattern].concat().into(), &entry.span));
         }
         let is_other = allowed.list.is_for_plugins() && tool.is_core();
         is_other.then_some(("the list names plugins only, so it is not about this tool".into(), &allowed.span))
@@ -177,20 +177,20 @@ pub(crate) fn counting<'a, T: Overrides>(found: impl IntoIterator<Item = &'a T>)
 /// Tables by provider: `provider/model` in place of `provider`.
 #[derive(Debug, Clone)]
 pub(crate) struct ByProvider<T> {
-    by_key: HashMap<String, T>,
+    by_key: NameMap<T>,
     /// Whether a key names a model.
     has_models: bool,
 }
 
 impl<T> Default for ByProvider<T> {
     fn default() -> Self {
-        Self { by_key: HashMap::new(), has_models: false }
+        Self { by_key: NameMap::default(), has_models: false }
     }
 }
 
 impl<T> ByProvider<T> {
     pub(crate) fn new(tables: impl IntoIterator<Item = (String, T)>) -> Self {
-        let by_key: HashMap<String, T> = tables.into_iter().map(|(key, table)| (lowered(&key).into_owned(), table)).collect();
+        let by_key: NameMap<T> = tables.into_iter().map(|(key, table)| (lowered(&key).into_owned(), table)).collect();
         Self { has_models: by_key.keys().any(|key| key.contains('/')), by_key }
     }
 

@@ -62,12 +62,12 @@ impl Profiles {
     fn require(&self, profile: &ListEntry, decision: &mut Decision, step: &'static str, tool: &Candidate<'_>, also_allow: &[&List]) {
         let name = &profile.pattern;
         if in_profile(tool.definition, name) {
-            decision.pass(step, format!("in profile {name}"));
+            decision.pass(step, ["in profile ", name].concat());
             return decision.set_span(&profile.span);
         }
         let added = also_allow.iter().find_map(|list| list.find(tool)).filter(|_| !profile.of_project);
         if let Some(entry) = added {
-            decision.pass(step, format!("also_allow {}", entry.pattern));
+            decision.pass(step, ["also_allow ", &entry.pattern].concat());
             return decision.set_span(&entry.span);
         }
         let change = if profile.of_project {
