@@ -113,6 +113,18 @@ impl<'e> EventJson<'e> {
         self.at(name).as_str().unwrap_or_default()
     }
 
+    /// The string of an object that has this one field and no other.
+    pub(crate) fn only_text(self, name: &str) -> Option<&'e str> {
+        match self.nodes {
+            [EventNode { value: EventValue::Object, .. }, EventNode { name: field, value: EventValue::Text(text), .. }]
+                if field == name =>
+            {
+                Some(text)
+            }
+            _ => None,
+        }
+    }
+
     pub(crate) fn as_u64(self) -> Option<u64> {
         if let EventValue::Number(number) = self.value() { number.as_u64() } else { None }
     }

@@ -39,7 +39,27 @@ pub fn push_escaped(line: &mut Vec<u8>, text: &str) {
     line.extend_from_slice(&piece[..filled]);
 }
 
+/// Where the first byte is that ends a plain part of a JSON string: a quote, a backslash, or one below the blank.
+///
+/// ```
+/// assert_eq!(haft_text::json::find_special(b"a plain part\", \"rest\""), Some(12));
+/// assert_eq!(haft_text::json::find_special("ä".as_bytes()), None);
+/// ```
+#[inline]
+pub fn find_special(bytes: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    while at < bytes.len() {
+        let plain = first_special(word_of(&bytes[at..]));
+        if plain < WORD {
+            return Some(at + plain);
+        }
+        at += WORD;
+    }
+    None
+}
+
 /// The next eight bytes; what is behind the end needs no escape.
+#[inline]
 fn word_of(rest: &[u8]) -> [u8; WORD] {
     rest.first_chunk().copied().unwrap_or_else(|| {
         let mut word = [b' '; WORD];
@@ -56,6 +76,7 @@ fn put(piece: &mut [u8; PIECE], at: usize, word: [u8; WORD]) {
 
 /// Where the first of eight bytes is that must be escaped, or eight. Each mask has the highest bit of a byte set that is meant; a borrow
 /// sets others only behind the first.
+#[inline]
 fn first_special(word: [u8; WORD]) -> usize {
     const ONES: u64 = u64::MAX / 0xff;
     const HIGH: u64 = ONES << 7;
@@ -96,6 +117,16 @@ mod tests {
                 let is_special = byte < 0x20 || byte == b'"' || byte == b'\\';
                 assert_eq!(first_special(word), if is_special { place } else { WORD }, "{byte} at {place}");
             }
+        }
+    }
+
+    #[test]
+    fn first_special_byte_is_found_at_any_distance() {
+        for length in 0..40 {
+            let mut bytes = vec![b'a'; length];
+            assert_eq!(find_special(&bytes), None, "{length}");
+            bytes.extend_from_slice(b"\"\\ rest");
+            assert_eq!(find_special(&bytes), Some(length));
         }
     }
 

@@ -35,6 +35,11 @@ impl ContentDecoder {
     }
 
     fn part(&mut self, part: EventJson<'_>, out: &mut Vec<Delta>) {
+        // Nearly every part.
+        if let Some(text) = part.only_text("text").filter(|text| !text.is_empty()) {
+            self.append(false, text);
+            return out.push(Delta::Text(text.to_owned()));
+        }
         // Media and code that were not requested.
         if ["inlineData", "executableCode", "codeExecutionResult"].iter().any(|name| !part.at(name).is_null()) {
             return;
@@ -160,8 +165,8 @@ impl StreamDecoder for ContentDecoder {
         if let Some(error) = chunk.get("error").filter(|error| error.is_object()) {
             return Err(refusal::from_event(error));
         }
-        if chunk.at("usageMetadata").is_object() {
-            self.counts.update(chunk.at("usageMetadata"));
+        if let Some(counts) = chunk.get("usageMetadata").filter(|counts| counts.is_object()) {
+            self.counts.update(counts);
             out.push(Delta::Usage(self.counts.usage()));
         }
         if !chunk.at("promptFeedback").at("blockReason").is_null() {

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use haft_text::json::find_special;
 use serde::de::{Error, IgnoredAny};
 use serde_json::Number;
 
@@ -41,6 +42,14 @@ fn is_needless(field: &str) -> bool {
             | "responseId"
             | "logprobs"
     )
+}
+
+/// The field of an event with the counts of tokens, which one protocol sends each time.
+const COUNTS: &str = "usageMetadata";
+
+/// Counts that are sums of others.
+fn is_count_of_parts(field: &str) -> bool {
+    field.ends_with("TokensDetails")
 }
 
 /// `None` of any step: this is not JSON.
@@ -115,6 +124,12 @@ impl<'a> EventParser<'a> {
         is_end
     }
 
+    /// Whether this byte is the next that is no blank.
+    fn is_next(&mut self, byte: u8) -> bool {
+        self.blanks();
+        self.peek() == Some(byte)
+    }
+
     /// After a value: whether another one follows.
     fn is_more(&mut self, end: u8) -> Option<bool> {
         self.blanks();
@@ -134,6 +149,8 @@ impl<'a> EventParser<'a> {
             self.expect(b':')?;
             if skip(&field) {
                 self.pass_over(depth)?;
+            } else if depth == DEPTH - 1 && field == COUNTS && self.is_next(b'{') {
+                self.object(field, depth, is_count_of_parts)?;
             } else {
                 self.value(field, depth)?;
             }
@@ -182,8 +199,7 @@ impl<'a> EventParser<'a> {
         let (start, mut escaped) = (self.at, false);
         self.at += 1;
         loop {
-            let length = bytes[self.at..].iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20))?;
-            self.at += length + 1;
+            self.at += find_special(&bytes[self.at..])? + 1;
             match bytes[self.at - 1] {
                 b'"' => return Some((&self.text[start..self.at], escaped)),
                 b'\\' => (self.at, escaped) = (self.at + 1, true),
@@ -197,11 +213,19 @@ impl<'a> EventParser<'a> {
 
     fn number(&mut self) -> Option<Number> {
         let bytes = &self.text.as_bytes()[self.at..];
+        let (mut value, mut digits) = (0_u64, 0);
+        while let Some(digit) = bytes.get(digits).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10 && digits < SAFE_DIGITS) {
+            value = value * 10 + u64::from(digit);
+            digits += 1;
+        }
+        let is_longer = bytes.get(digits).is_some_and(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'));
+        if digits > 0 && !is_longer && (bytes[0] != b'0' || digits == 1) {
+            self.at += digits;
+            return Some(Number::from(value));
+        }
         let length = bytes.iter().position(|byte| !matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')).unwrap_or(bytes.len());
         let text = &self.text[self.at..self.at + length];
         self.at += length;
-        let plain =
-            (1..=SAFE_DIGITS).contains(&length) && bytes[..length].iter().all(u8::is_ascii_digit) && (bytes[0] != b'0' || length == 1);
-        if plain { text.parse::<u64>().ok().map(Number::from) } else { serde_json::from_str(text).ok() }
+        serde_json::from_str(text).ok()
     }
 }

@@ -33,6 +33,42 @@ fn events_are_read_without_what_nobody_needs() {
 }
 
 #[test]
+fn sums_of_counts_are_passed_over_in_the_event_alone() {
+    let text =
+        r#"{"usageMetadata": {"a": 1, "promptTokensDetails": [{"n": 1}], "b": 2}, "x": {"usageMetadata": {"promptTokensDetails": 3}}}"#;
+    let expected = json!({"usageMetadata": {"a": 1, "b": 2}, "x": {"usageMetadata": {"promptTokensDetails": 3}}});
+    assert_eq!(read(text).root().to_value(), expected);
+    for text in [r#"{"usageMetadata": 7}"#, r#"{"usageMetadata": null}"#, r#"{"usageMetadata": {}}"#] {
+        assert_eq!(read(text).root().to_value(), serde_json::from_str::<Value>(text).unwrap());
+    }
+}
+
+#[test]
+fn numbers_are_those_of_serde() {
+    let texts =
+        "0 7 -0 00 01 1. .5 1.5 1e3 12E-2 - + +1 1- 999999999999999999 1000000000000000000 18446744073709551615 18446744073709551616 1x";
+    for text in texts.split(' ') {
+        let (ours, theirs) = (EventTree::event(text), serde_json::from_str::<Value>(text));
+        assert_eq!(ours.ok().map(|tree| tree.root().to_value()), theirs.ok(), "{text}");
+    }
+}
+
+#[test]
+fn objects_with_one_text_are_told_from_others() {
+    for (text, expected) in [
+        (r#"{"text": "x"}"#, Some("x")),
+        (r#"{"text": "x", "thought": true}"#, None),
+        (r#"{"other": "x"}"#, None),
+        (r#"{"text": ["x"]}"#, None),
+        (r#"{"text": 1}"#, None),
+        ("{}", None),
+        (r#"["x"]"#, None),
+    ] {
+        assert_eq!(read(text).root().only_text("text"), expected, "{text}");
+    }
+}
+
+#[test]
 fn objects_are_made_of_parts_of_others() {
     let (tree, number) = (read(r#"{"output":[{"type":"message","content":[{"text":"x"}]}]}"#), EventTree::of_number(7));
     let item = tree.root().at("output").list().next().unwrap();

@@ -53,7 +53,10 @@ impl ChatDecoder {
         }
         // Servers that do not stream send the whole message.
         let message = ["delta", "message"].iter().find_map(|name| choice.get(name).filter(|message| message.is_object()));
-        if let Some(message) = message {
+        if let Some(text) = message.and_then(|message| message.only_text("content")) {
+            // Nearly every event.
+            self.add_text(text, out);
+        } else if let Some(message) = message {
             self.add_content(message, out);
             self.add_calls(message, out);
         }
