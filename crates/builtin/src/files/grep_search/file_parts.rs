@@ -4,7 +4,7 @@
 //! start to end.
 
 use std::io::{self, Read};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use haft_contract::TreeEntry;
@@ -30,16 +30,33 @@ pub(super) fn can_split(request: &GrepRequest, keep: usize) -> bool {
     !request.multiline && request.before == 0 && request.after == 0 && keep <= MOST_KEPT
 }
 
-/// Searches a file of this size.
-pub(super) fn search(search: &GrepSearchRun, entry: &dyn TreeEntry, size: u64, keep: usize) -> io::Result<FileMatches> {
+/// Searches a file of this size, first as one of ordinary lines without NULs, if it begins so.
+pub(super) fn search(search: &GrepSearchRun, entry: &dyn TreeEntry, size: u64, keep: usize, is_plain: bool) -> io::Result<FileMatches> {
     let threads = HelperThreads::take();
+    let is_odd = AtomicBool::new(!is_plain);
+    if is_plain {
+        let found = search_parts(search, entry, size, keep, (&threads, |part| plain_part(search, part, keep, &is_odd)))?;
+        if !is_odd.load(Ordering::Relaxed) {
+            return Ok(found);
+        }
+    }
+    search_parts(search, entry, size, keep, (&threads, |part| one(search, part, keep)))
+}
+
+fn search_parts(
+    search: &GrepSearchRun,
+    entry: &dyn TreeEntry,
+    size: u64,
+    keep: usize,
+    (threads, one): (&HelperThreads, impl Fn(FilePart) -> io::Result<FileMatches> + Sync),
+) -> io::Result<FileMatches> {
     let parts = split(search, entry, size, threads.count * PARTS_FOR_EACH)?;
     let passed: Vec<_> = parts.iter().map(|part| Arc::clone(&part.passed)).collect();
     let results: Vec<Mutex<io::Result<FileMatches>>> = parts.iter().map(|_| Mutex::new(Ok(FileMatches::default()))).collect();
     let waiting = Mutex::new(parts.into_iter().enumerate());
     let work = || {
         while let Some((location, part)) = locked(&waiting).next() {
-            *locked(&results[location]) = one(search, part, keep);
+            *locked(&results[location]) = one(part);
         }
     };
     std::thread::scope(|scope| {
@@ -54,6 +71,23 @@ pub(super) fn search(search: &GrepSearchRun, entry: &dyn TreeEntry, size: u64, k
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A part of a file of ordinary lines. Where it is none, no part of it is searched any more.
+fn plain_part(search: &GrepSearchRun, mut part: FilePart, keep: usize, is_odd: &AtomicBool) -> io::Result<FileMatches> {
+    part.counts_lines = false;
+    let (needed, passed, is_start) = (Arc::clone(&part.needed), Arc::clone(&part.passed), !part.is_within);
+    let Some((outcome, lines)) = search.with_searcher(|searcher| searcher.search_plain(search, &mut part, keep, is_start))? else {
+        is_odd.store(true, Ordering::Relaxed);
+        needed.store(0, Ordering::Relaxed);
+        return Ok(FileMatches::default());
+    };
+    passed.lines.store(lines, Ordering::Relaxed);
+    if search.request.mode == OutputMode::FilesWithMatches && outcome.matches > 0 {
+        // One match suffices.
+        needed.store(0, Ordering::Relaxed);
+    }
+    Ok(outcome)
 }
 
 fn one(search: &GrepSearchRun, mut part: FilePart, keep: usize) -> io::Result<FileMatches> {

@@ -143,7 +143,7 @@ impl GrepSearchRun {
             if searcher.is_long() && !searcher.is_utf_16() && file_parts::can_split(&self.request, keep) {
                 let (size, _) = entry.facts()?;
                 if size >= self.budget.large {
-                    return file_parts::search(self, entry, size, keep);
+                    return file_parts::search(self, entry, size, keep, searcher.is_plain());
                 }
             }
             searcher.search(self, content, keep, true)

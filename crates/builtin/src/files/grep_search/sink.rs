@@ -59,12 +59,27 @@ pub(super) struct MatchSink<'s> {
     cuts: &'s LineCuts,
     /// How many lines to keep.
     keep: usize,
+    /// Lines before what is searched.
+    lines_before: u64,
     outcome: FileMatches,
 }
 
 impl<'s> MatchSink<'s> {
     pub(super) fn new(search: &'s GrepSearchRun, matcher: &'s RegexMatcher, cuts: &'s LineCuts, keep: usize) -> Self {
-        Self { search, matcher, cuts, keep, outcome: FileMatches::default() }
+        Self { search, matcher, cuts, keep, lines_before: 0, outcome: FileMatches::default() }
+    }
+    /// Continues behind so many lines.
+    pub(super) fn continue_after(&mut self, lines: u64) {
+        self.lines_before = lines;
+    }
+    /// Notes that the time is over.
+    pub(super) fn end_late(&mut self) {
+        self.outcome.ended = Some(GrepStop::Late);
+    }
+    /// Whether nothing more is needed.
+    pub(super) fn is_done(&self) -> bool {
+        let one_suffices = self.search.request.mode == OutputMode::FilesWithMatches;
+        self.outcome.ended.is_some() || (one_suffices && self.outcome.matches > 0)
     }
     pub(super) fn into_outcome(self) -> FileMatches {
         self.outcome
@@ -97,7 +112,7 @@ impl<'s> MatchSink<'s> {
     /// The number of a line in the file, without inserted line feeds.
     fn numbered(&self, number: Option<u64>, offset: u64) -> Option<u64> {
         let cuts = self.cuts.borrow();
-        number.map(|number| number - cuts.iter().take_while(|cut| **cut < offset).count() as u64)
+        number.map(|number| self.lines_before + number - cuts.iter().take_while(|cut| **cut < offset).count() as u64)
     }
 
     fn show_matches(&mut self, found: &SinkMatch<'_>) -> io::Result<()> {
