@@ -12,7 +12,7 @@ fmt:
 bench:
     cargo bench
 
-# The figures of docs/internal/FIGURES.md; `just figures --build` measures a cold release build as well (minutes)
+# The figures of docs/internal/FIGURES.md; `--build` measures a cold release build as well (minutes), `--speed` the budgets of speed, twice
 figures *arguments:
     tools/figures {{arguments}}
 
