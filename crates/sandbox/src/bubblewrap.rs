@@ -118,7 +118,8 @@ impl Bubblewrap {
     fn run_trial(&self) -> std::io::Result<Output> {
         let mounts = [NETWORK, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run"];
         let mut arguments: Vec<OsString> = mounts.map(Into::into).into();
-        arguments.extend(["--ro-bind".into(), self.launcher.path().into(), LAUNCHER.into(), "--".into(), LAUNCHER.into()]);
+        let source = self.launcher.path().canonicalize()?;
+        arguments.extend(["--ro-bind".into(), source.into(), LAUNCHER.into(), "--".into(), LAUNCHER.into()]);
         arguments.extend(probe::HARMLESS.map(Into::into));
         let (program, arguments) = self.maker.command(&self.launcher, arguments);
         run(&program, &arguments)
@@ -154,12 +155,12 @@ impl Bubblewrap {
         }
         let (mounts, last) = plan.arguments(policy.tmp_size());
         arguments.extend(mounts);
-        arguments.extend(["--ro-bind".into(), self.launcher.path().into(), LAUNCHER.into()]);
-        if let NetworkAccess::Proxy { socket, .. } = &policy.network {
-            arguments.extend(["--ro-bind".into(), socket.into(), PROXY.into()]);
-        }
-        if let Some(socket) = &policy.removals {
-            arguments.extend(["--ro-bind".into(), socket.into(), REMOVALS.into()]);
+        let proxy = if let NetworkAccess::Proxy { socket, .. } = &policy.network { Some(socket.as_path()) } else { None };
+        let own = [(Some(self.launcher.path()), LAUNCHER), (proxy, PROXY), (policy.removals.as_deref(), REMOVALS)];
+        for (source, at) in own.into_iter().filter_map(|(source, at)| Some((source?, at))) {
+            // Nothing is mounted through a link. What is missing stops the launcher.
+            let source = source.canonicalize().unwrap_or_else(|_| source.to_owned());
+            arguments.extend(["--ro-bind".into(), source.into(), at.into()]);
         }
         arguments.extend(last);
         let directory = command.directory.canonicalize().map_err(|error| SandboxError::io("start in", &command.directory, error))?;

@@ -6,6 +6,7 @@
 mod arguments;
 mod mount_point;
 mod paths;
+mod sockets;
 pub(crate) mod system;
 
 use std::collections::BTreeMap;
@@ -13,8 +14,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::SandboxError;
-use crate::policy::{Bind, NetworkAccess, SandboxPolicy, SocketAccess};
-use paths::{reach, resolve_above, writable};
+use crate::policy::{NetworkAccess, SandboxPolicy, SocketAccess};
+use paths::{reach, real_source, resolve_above, writable};
 
 pub use system::holds as is_system_path;
 
@@ -70,10 +71,11 @@ impl MountPlan {
         plan.add_roots(policy)?;
         for layer in policy.layers.iter().filter(|_| root == RootFolder::Empty) {
             let kind = if layer.is_writable() { MountKind::Writable } else { MountKind::ReadOnly };
-            plan.bind(&Bind { source: layer.mount_point().to_owned(), at: layer.target.clone() }, kind);
+            let source = if layer.is_cache() { real_source(layer.mount_point(), policy) } else { layer.target.clone() };
+            plan.add(layer.target.clone(), kind, source);
             plan.private.extend(layer.is_writable().then(|| layer.target.clone()));
         }
-        plan.hide(policy);
+        plan.hide(policy)?;
         for path in programs.iter().filter_map(|path| path.canonicalize().ok()) {
             plan.pin_above(&path);
             plan.protect(&path)?;
@@ -111,16 +113,16 @@ impl MountPlan {
     fn add_view(&mut self, policy: &SandboxPolicy) {
         let view = &policy.view;
         if let Some(home) = &view.home {
-            self.bind(home, MountKind::Writable);
+            self.add(home.at.clone(), MountKind::Writable, real_source(&home.source, policy));
             self.private.push(home.at.clone());
         }
         for (name, at) in TEMPORARY {
             if let Some(folder) = &view.tmp {
-                self.bind(&Bind { source: folder.join(name), at: at.into() }, MountKind::Writable);
+                self.add(at.into(), MountKind::Writable, real_source(&folder.join(name), policy));
             }
         }
         for bind in view.read_only.iter().filter(|bind| bind.source.exists()) {
-            self.bind(bind, MountKind::ReadOnly);
+            self.add(bind.at.clone(), MountKind::ReadOnly, real_source(&bind.source, policy));
         }
     }
 
@@ -138,16 +140,17 @@ impl MountPlan {
         Ok(())
     }
 
-    fn hide(&mut self, policy: &SandboxPolicy) {
+    fn hide(&mut self, policy: &SandboxPolicy) -> Result<(), SandboxError> {
         let system: &[PathBuf] = if self.root == RootFolder::Empty { &system::paths().private } else { &[] };
         let is_shown = |path: &Path| self.host_mount(path).is_some();
-        let sockets = if policy.sockets == SocketAccess::Programs { system::sockets(is_shown) } else { Vec::new() };
+        let sockets = if policy.sockets == SocketAccess::Programs { sockets::find(is_shown)? } else { Vec::new() };
         let masked = policy.masked.iter().filter_map(|path| path.canonicalize().ok()).chain(system.iter().cloned()).chain(sockets);
         for path in masked {
             if self.host_mount(&path).is_some() {
                 self.add(path.clone(), MountKind::Hidden, path);
             }
         }
+        Ok(())
     }
 
     fn check_size(&self) -> Result<(), SandboxError> {
@@ -160,10 +163,6 @@ impl MountPlan {
 
     fn add(&mut self, at: PathBuf, kind: MountKind, source: PathBuf) {
         self.mounts.insert((at.components().count(), at, kind), source);
-    }
-
-    fn bind(&mut self, bind: &Bind, kind: MountKind) {
-        self.add(bind.at.clone(), kind, bind.source.clone());
     }
 
     /// Paths that the command may change, as they are mounted.

@@ -5,6 +5,7 @@
 mod support;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -142,6 +143,39 @@ fn links_in_the_private_home_lead_nowhere() {
     assert_eq!(fs::read_dir(&victim).unwrap().count(), 0);
     let script = "mv ~/tools ~/t 2>/dev/null && echo moved; rm -rf ~/tools 2>/dev/null && echo removed; echo blocked";
     assert_eq!(homes.run(script, &policy), "blocked\n");
+}
+
+/// Another command may put a link into the workspace while this one is set up: what it leads to is not shown.
+#[test]
+fn nothing_is_mounted_through_a_link_of_the_workspace() {
+    let homes = Homes::new();
+    let linked = homes.ws.workspace.join("linked");
+    std::os::unix::fs::symlink(&homes.home, &linked).unwrap();
+    let shown = |name: &str| Bind { source: homes.ws.workspace.join(name), at: "/run/shown".into() };
+    let view = |bind: Bind| SandboxPolicy { view: SandboxView { read_only: vec![bind], ..SandboxView::default() }, ..homes.ws.policy() };
+    let cache = OverlayLayer::cache(&homes.ws.folder.path().join("caches/1"), &linked, Path::new("/run/shown")).unwrap();
+    for policy in [view(shown("linked")), view(shown("linked/tools")), SandboxPolicy { layers: vec![cache], ..homes.ws.policy() }] {
+        let ran = run(&bubblewrap(), homes.ws.shell("cat /run/shown/notes.txt /run/shown/bin/tool; echo ran >ran"), &policy);
+        assert!(ran.setup_failure().is_some() && ran.stdout.is_empty(), "{ran:?}");
+        assert!(!homes.ws.workspace.join("ran").exists());
+    }
+    fs::create_dir(homes.ws.workspace.join("folder")).unwrap();
+    fs::write(homes.ws.workspace.join("folder/x"), "x").unwrap();
+    assert_eq!(homes.run("cat /run/shown/x", &view(shown("folder"))), "x");
+}
+
+/// A command of root owns the files of devices, which are those of the machine.
+#[test]
+fn devices_can_be_used_and_not_changed() {
+    let homes = Homes::new();
+    let script = "for d in null zero full random urandom tty; do chmod 600 /dev/$d; touch -d 2001-01-01 /dev/$d; done 2>/dev/null; \
+                  echo x >/dev/null; head -c 2 /dev/zero | wc -c; head -c 2 /dev/urandom | wc -c; echo x 2>/dev/null >/dev/full || echo full";
+    assert_eq!(homes.run(script, &homes.policy()), "2\n2\nfull\n");
+    for name in ["null", "zero", "full", "random", "urandom", "tty"] {
+        let metadata = fs::metadata(Path::new("/dev").join(name)).unwrap();
+        let is_old = metadata.modified().unwrap() < std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+        assert!(metadata.permissions().mode() & 0o777 == 0o666 && !is_old, "{name}");
+    }
 }
 
 #[test]

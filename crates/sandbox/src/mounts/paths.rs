@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use crate::error::SandboxError;
+use crate::policy::SandboxPolicy;
 
 /// System paths, never a workspace.
 const NEVER_WRITABLE: &[&str] = &["/", "/proc", "/sys", "/dev", "/boot", "/etc", "/usr", "/run"];
@@ -15,6 +16,14 @@ pub(super) fn writable(path: &Path) -> Result<PathBuf, SandboxError> {
         return Err(SandboxError::policy(format!("{} must not be writable; name the workspace", real.display())));
     }
     Ok(real)
+}
+
+/// The path of a source without symlinks, through which nothing is mounted. In a writable root it must be without already: one that is
+/// there now was put there by a command, and leads where the command likes.
+pub(super) fn real_source(path: &Path, policy: &SandboxPolicy) -> PathBuf {
+    let is_writable = policy.writable.iter().any(|root| path.starts_with(root));
+    let real = if is_writable { None } else { path.canonicalize().ok() };
+    real.unwrap_or_else(|| path.to_owned())
 }
 
 /// The path with the symlinks above it resolved, as far as it exists.

@@ -1,7 +1,7 @@
 //! The parts of the host's file system that every command sees, read-only.
 
 use std::fs;
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -36,8 +36,6 @@ const FOLDERS: &[&str] = &[
 /// Links that programs expect, besides those in the root folder.
 const LINKS: &[&str] = &["/var/run", "/var/lock", "/run/current-system", "/run/lock"];
 const SETTINGS: &str = "/etc";
-/// The Unix sockets of the network that this process is in.
-const SOCKETS: &str = "/proc/net/unix";
 /// Bounds the walk through `/etc`.
 const MOST_ENTRIES: usize = 50_000;
 
@@ -83,26 +81,6 @@ impl SystemPaths {
     }
 }
 
-/// The Unix sockets that programs of this machine listen at, as far as they have a whole path and are shown. A command that could connect
-/// to one would have left the sandbox.
-pub(super) fn sockets(is_shown: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
-    // A name that is no text must not hide the others.
-    let table = fs::read(SOCKETS).unwrap_or_default();
-    let table = String::from_utf8_lossy(&table);
-    let is_socket = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_socket());
-    // Hardly any is, and looking at the others takes longer than the rest.
-    let shown = socket_paths(&table).filter(|path| is_shown(path));
-    let mut found: Vec<PathBuf> = shown.filter_map(|path| path.canonicalize().ok()).filter(is_socket).collect();
-    found.sort_unstable();
-    found.dedup();
-    found
-}
-
-/// The last column, of those that have one and are not abstract.
-fn socket_paths(table: &str) -> impl Iterator<Item = &Path> {
-    table.lines().skip(1).filter_map(|line| line.find(" /").map(|at| Path::new(&line[at + 1..])))
-}
-
 /// What other users may not read, and this user may: a command has the same rights. Each costs a mount.
 fn private_settings(folder: &Path) -> Vec<PathBuf> {
     let (mut private, mut folders, mut seen) = (Vec::new(), vec![folder.to_owned()], 0);
@@ -140,19 +118,6 @@ mod tests {
         let mut private = private_settings(folder.path());
         private.sort();
         assert_eq!(private, ["open/key", "open/keys", "shadow"].map(at));
-    }
-
-    #[test]
-    fn sockets_with_a_path_are_found() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().canonicalize().unwrap().join("of a program");
-        let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
-        assert!(sockets(|_| true).contains(&path) && sockets(|_| false).is_empty());
-        drop(listener);
-        assert!(!sockets(|_| true).contains(&path), "nobody listens any more");
-        let table =
-            "Num RefCount Protocol Flags Type St Inode Path\n0: 2 0 10000 1 1 5 @/tmp/x\n0: 2 0 10000 1 1 6\n0: 2 0 10000 1 1 7 relative\n";
-        assert_eq!(socket_paths(table).count(), 0);
     }
 
     #[test]

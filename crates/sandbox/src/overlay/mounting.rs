@@ -5,7 +5,7 @@ use std::fs;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, MountPropagationFlags};
 use rustix::thread::UnshareFlags;
@@ -61,18 +61,16 @@ struct OpenLayer {
 
 impl OpenLayer {
     fn open(layer: &OverlayLayer) -> Result<Self, String> {
-        let open = |path: &Path| {
-            rustix::fs::open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-                .map_err(|error| format!("cannot open {} for an overlay: {error}", path.display()))
-        };
-        let work = layer.work.as_deref().map(open).transpose()?;
-        Ok(Self { lower: open(&layer.lower)?, upper: open(&layer.upper)?, work })
+        let work = layer.work.as_deref().map(open_private).transpose()?;
+        Ok(Self { lower: open_linkless(&layer.lower)?, upper: open_private(&layer.upper)?, work })
     }
 
     fn mount(&self, layer: &OverlayLayer, is_unprivileged: bool) -> Result<(), String> {
+        // Opened only now: a layer above may cover it.
+        let mount_point = if layer.is_cache() { open_private(layer.mount_point())? } else { open_linkless(layer.mount_point())? };
         let mount = |options: String| {
             let options = CString::new(options).map_err(|_| Errno::INVAL)?;
-            rustix::mount::mount("overlay", layer.mount_point(), "overlay", MountFlags::empty(), &*options)
+            rustix::mount::mount("overlay", path(&mount_point), "overlay", MountFlags::empty(), &*options)
         };
         let options = self.options(is_unprivileged);
         let mounted = if layer.is_volatile {
@@ -82,7 +80,7 @@ impl OpenLayer {
             mount(options)
         };
         match mounted {
-            Err(_) if layer.is_cache() => rustix::mount::mount_bind(path(&self.upper), layer.mount_point())
+            Err(_) if layer.is_cache() => rustix::mount::mount_bind(path(&self.upper), path(&mount_point))
                 .map_err(|error| format!("cannot mount the cache {}: {error}", layer.upper.display())),
             other => other.map_err(|error| refusal(layer, error)),
         }
@@ -99,6 +97,21 @@ impl OpenLayer {
         let kind = if is_unprivileged { ",userxattr" } else { "" };
         format!("{layers},redirect_dir=nofollow,metacopy=off,xino=off,index=off{kind}")
     }
+}
+
+/// Opens a folder that commands may write to, and follows no link: another one may put it there while this one is set up.
+fn open_linkless(path: &Path) -> Result<OwnedFd, String> {
+    open(path, ResolveFlags::NO_SYMLINKS)
+}
+
+/// Opens a folder that no command sees.
+fn open_private(path: &Path) -> Result<OwnedFd, String> {
+    open(path, ResolveFlags::empty())
+}
+
+fn open(path: &Path, resolve: ResolveFlags) -> Result<OwnedFd, String> {
+    rustix::fs::openat2(CWD, path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty(), resolve)
+        .map_err(|error| format!("cannot open {} for an overlay: {error}", path.display()))
 }
 
 fn path(handle: &OwnedFd) -> String {

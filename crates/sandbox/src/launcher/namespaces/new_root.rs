@@ -1,5 +1,5 @@
 //! The root of the sandbox: empty, and on it the mounts of the run. Every source is looked up in the old root, and every mount point
-//! beneath the new one without following a link, so that a link that appears meanwhile leads nowhere else.
+//! beneath the new one, and neither through a link: another command may put one into the workspace while this one is set up.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -32,6 +32,9 @@ const LINKS: [(&str, &str); 6] = [
 const KERNEL: [&str; 4] = ["sys", "sysrq-trigger", "irq", "bus"];
 const PLAIN: MountAttrFlags = MountAttrFlags::MOUNT_ATTR_NOSUID.union(MountAttrFlags::MOUNT_ATTR_NODEV);
 const FOLDER_MODE: Mode = Mode::from_raw_mode(0o755);
+const LINKLESS: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS);
+/// They can be written to all the same. What a command of root must not change are the files themselves, which are those of the machine.
+const DEVICE: MountAttrFlags = MountAttrFlags::MOUNT_ATTR_NOSUID.union(MountAttrFlags::MOUNT_ATTR_RDONLY);
 
 /// What is mounted, for a target that may not be there yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,7 +99,7 @@ impl NewRoot {
     }
 
     fn bind(&self, source: &Path, at: &Path, attributes: MountAttrFlags) -> rustix::io::Result<()> {
-        let source = rustix::fs::openat2(&self.old, inside(source), OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), ResolveFlags::IN_ROOT)?;
+        let source = rustix::fs::openat2(&self.old, inside(source), OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), LINKLESS)?;
         let is_folder = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(&source)?.st_mode).is_dir();
         self.bind_handle(&source, at, if is_folder { TargetKind::Folder } else { TargetKind::File }, attributes)
     }
@@ -121,19 +124,20 @@ impl NewRoot {
             found => return found,
         }
         let (parent, name) = self.parent(at)?;
-        match kind {
-            TargetKind::Folder => rustix::fs::mkdirat(&parent, name, FOLDER_MODE)?,
-            TargetKind::File => {
-                let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-                drop(rustix::fs::openat(&parent, name, flags, Mode::from_raw_mode(0o444))?);
-            }
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+        let made = match kind {
+            TargetKind::Folder => rustix::fs::mkdirat(&parent, name, FOLDER_MODE),
+            TargetKind::File => rustix::fs::openat(&parent, name, flags, Mode::from_raw_mode(0o444)).map(drop),
+        };
+        match made {
+            // In a folder that several commands share, another one may have made it.
+            Ok(()) | Err(Errno::EXIST) => self.look_up(at),
+            Err(error) => Err(error),
         }
-        self.look_up(at)
     }
 
     fn look_up(&self, at: &Path) -> rustix::io::Result<OwnedFd> {
-        let flags = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        rustix::fs::openat2(&self.new, inside(at), OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), flags)
+        rustix::fs::openat2(&self.new, inside(at), OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), LINKLESS)
     }
 
     fn parent<'a>(&self, at: &'a Path) -> rustix::io::Result<(OwnedFd, &'a OsStr)> {
@@ -160,7 +164,7 @@ impl NewRoot {
     fn devices(&self, at: &Path) -> rustix::io::Result<()> {
         self.memory(at, OsStr::new("0755"), None)?;
         for name in DEVICES {
-            self.bind(&Path::new("/dev").join(name), &at.join(name), MountAttrFlags::MOUNT_ATTR_NOSUID)?;
+            self.bind(&Path::new("/dev").join(name), &at.join(name), DEVICE)?;
         }
         self.target(&at.join("shm"), TargetKind::Folder)?;
         let terminals = [("ptmxmode", OsStr::new("0666")), ("mode", OsStr::new("620"))];
