@@ -1,15 +1,14 @@
 //! Removals of repositories: a command that deletes a folder with a repository in it asks the host, because the `.git` there is a
 //! mount, which the kernel does not remove.
 //!
-//! The inner step of the launcher asks for one path after the other, over a socket that the command itself cannot connect to.
+//! The inner step of the launcher asks for one path after the other. It connects before the command runs, and the socket answers nobody
+//! else: a command sees it, and may ask for what it likes otherwise.
 
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 /// As the kernel has it.
@@ -21,7 +20,6 @@ const REFUSED: [u8; 1] = *b"-";
 #[derive(Debug)]
 pub struct RemovalServer {
     socket: PathBuf,
-    is_ended: Arc<AtomicBool>,
 }
 
 impl RemovalServer {
@@ -32,19 +30,14 @@ impl RemovalServer {
     pub fn start(socket: &Path, remove: impl Fn(&Path) -> bool + Send + 'static) -> io::Result<Self> {
         let listener = UnixListener::bind(socket)?;
         std::fs::set_permissions(socket, std::fs::Permissions::from_mode(0o600))?;
-        let is_ended = Arc::new(AtomicBool::new(false));
-        let ended = Arc::clone(&is_ended);
         let serve = move || {
-            for client in listener.incoming() {
-                if ended.load(Ordering::Acquire) {
-                    return;
-                }
-                // A launcher that has ended asks nothing more.
-                client.and_then(|mut client| answer(&mut client, &remove)).ok();
-            }
+            let first = listener.accept();
+            drop(listener);
+            // A launcher that has ended asks nothing more.
+            first.and_then(|(mut client, _)| answer(&mut client, &remove)).ok();
         };
         thread::Builder::new().name("removals".into()).spawn(serve)?;
-        Ok(Self { socket: socket.to_owned(), is_ended })
+        Ok(Self { socket: socket.to_owned() })
     }
 
     /// The path of its socket on the host.
@@ -54,9 +47,8 @@ impl RemovalServer {
 }
 
 impl Drop for RemovalServer {
-    /// Wakes the thread, which ends with the connection of the launcher.
+    /// Wakes the thread, should no launcher have connected; else it ends with that connection.
     fn drop(&mut self) {
-        self.is_ended.store(true, Ordering::Release);
         UnixStream::connect(&self.socket).ok();
         std::fs::remove_file(&self.socket).ok();
     }
@@ -82,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn server_answers_each_path_and_ends_without_a_client() {
+    fn server_answers_each_path_of_one_client_and_ends_without_one() {
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("s");
         let server = RemovalServer::start(&socket, |path| path == Path::new("/a")).unwrap();
@@ -94,6 +86,7 @@ mod tests {
             client.read_exact(&mut answer).unwrap();
             assert_eq!(answer, expected, "{path}");
         }
+        assert!(UnixStream::connect(server.socket()).is_err(), "the command does not reach it");
         client.write_all(&u16::MAX.to_be_bytes()).unwrap();
         assert_eq!(client.read(&mut [0]).unwrap(), 0, "too long: the connection is closed");
         drop(server);

@@ -157,6 +157,8 @@ fn refused(sockets: Sockets, tracing: Tracing) -> Result<SeccompRules, BackendEr
     let typing = TERMINAL_REQUESTS.iter().map(|request| SeccompRule::new(vec![condition(1, SeccompCmpOp::Eq, *request)?]));
     rules.insert(libc::SYS_ioctl, typing.collect::<Result<_, _>>()?);
     rules.insert(libc::SYS_socket, socket_rules(sockets)?);
+    // Both ends of a pair are inside; other families than this would only load a driver.
+    rules.insert(libc::SYS_socketpair, vec![none_of(0, &[libc::AF_UNIX])?]);
     Ok(rules)
 }
 
@@ -300,6 +302,18 @@ mod tests {
         ];
         for (arguments, allowed) in cases {
             assert_eq!(is_allowed(arguments), allowed, "{arguments:?}");
+        }
+    }
+
+    #[test]
+    fn pairs_of_sockets_are_unix_sockets() {
+        let number = u32::try_from(libc::SYS_socketpair).unwrap();
+        for sockets in ALL {
+            for (family, allowed) in [(libc::AF_UNIX, true), (libc::AF_TIPC, false), (libc::AF_INET, false)] {
+                let program = program(sockets, Tracing::Nobody).unwrap();
+                let answer = run(&program, number, NATIVE, [u64::from(family.unsigned_abs()), 1, 0]).0;
+                assert_eq!(answer == libc::SECCOMP_RET_ALLOW, allowed, "{sockets:?} {family}");
+            }
         }
     }
 
