@@ -60,7 +60,8 @@ function noticeList(notices) {
 
 function jobBox(job, reload) {
   const path = pathTo('automation', job.id);
-  const change = (label, action, kind) => button(label, () => action().then(reload), { class: kind, ariaLabel: `${label} ${job.name}` });
+  const change = (label, action, attributes) =>
+    button(label, () => action().then(reload), { ariaLabel: `${label} ${job.name}`, ...attributes });
   return h(
     'section.box',
     { ariaLabel: job.name },
@@ -71,8 +72,8 @@ function jobBox(job, reload) {
       job.last_run && runBadge(job.last_run),
       store.can('admin') && [
         change('Run now', () => api.post(`${path}/run`)),
-        change(job.enabled ? 'Turn off' : 'Turn on', () => api.patch(path, { enabled: !job.enabled })),
-        change('Remove', () => api.delete(path), 'danger'),
+        change(job.enabled ? 'Turn off' : 'Turn on', () => api.patch(path, { enabled: !job.enabled }), { 'data-focus': job.id }),
+        change('Remove', () => api.delete(path), { class: 'danger' }),
       ],
     ),
     h('div', job.words),

@@ -130,6 +130,8 @@ class Shell extends HTMLElement {
       const root = h('div.place.grow');
       fill(this.#main, this.#offline, root);
       this.place = module.default(root, to);
+      // What had the focus is gone with the place before: Tab goes on in this one.
+      if (document.activeElement === document.body) this.#main.focus();
     } catch (error) {
       // A server of another version has other files.
       if (error instanceof TypeError && store.connection === 'live') error.help ??= 'Reload the page: the server may have been updated.';

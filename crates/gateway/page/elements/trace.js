@@ -20,6 +20,9 @@ const KIND_WORDS = {
   unknown: 'Unknown',
 };
 
+/** What the server writes after a path, and a badge says. */
+const OUTSIDE = / \(outside the workspace\)$/;
+
 /** Effects, the weightiest first, hidden characters made visible. */
 export function effectsList(effects) {
   if (!effects?.length) return h('p.muted', 'Nothing outside the conversation: it reads, writes and connects to nothing.');
@@ -28,7 +31,7 @@ export function effectsList(effects) {
     'dl.effects',
     sorted.map((effect) => [
       h('dt', { class: effect.kind }, KIND_WORDS[effect.kind] ?? effect.kind),
-      h('dd', visible(effect.target ?? ''), effect.outside && [' ', h('span.badge.ask', '! outside the workspace')]),
+      h('dd', visible((effect.target ?? '').replace(OUTSIDE, '')), effect.outside && [' ', badge('! outside the workspace', 'ask')]),
     ]),
   );
 }

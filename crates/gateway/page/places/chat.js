@@ -115,9 +115,10 @@ export default function mount(root, { id, query }) {
     drawSession();
     list.scrollToEnd();
     jump();
+    // First, so that the focus is there again when a question is answered.
+    if (matchMedia('(pointer: fine)').matches) writing.text.focus();
     askNext();
     showCanvas();
-    if (matchMedia('(pointer: fine)').matches) writing.text.focus();
   }
 
   /** What the agent showed before this page was opened. */
