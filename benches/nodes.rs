@@ -1,7 +1,9 @@
-//! What a call on a node costs: 4 KB of a node, beside a bare WebSocket that echoes 4 KB, in the same run over loopback; once from a node
-//! that answers at once, and once with the tool that reads a file, which is also called without a node.
+//! What a call on a node costs: 4 KB of a node, beside a bare WebSocket that echoes 4 KB, and beside one that reads 4 KB of a file and sends
+//! them, in the same run over loopback; once from a node that answers at once, and once with the tool that reads a file, which is also
+//! called without a node.
 //!
-//! `cargo bench --bench nodes` prints medians of five rounds and the ratios. Nothing here fails a test run.
+//! `cargo bench --bench nodes` prints medians of five rounds and the ratios: of calls without a pause, where what is written behind them
+//! takes its share, and of calls one by one, as an agent makes them. Nothing here fails a test run.
 #![allow(clippy::expect_used, clippy::print_stdout, reason = "a program that prints numbers")]
 
 use std::path::{Path, PathBuf};
@@ -17,7 +19,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
 const ROUNDS: usize = 5;
-const CALLS: u32 = 2000;
+const CALLS: usize = 2000;
+const SINGLE_CALLS: usize = 200;
+/// Between two calls that are made one by one: what the one before left to do is done.
+const PAUSE: Duration = Duration::from_millis(1);
 const BYTES: usize = 4096;
 
 fn main() {
@@ -29,20 +34,26 @@ fn main() {
 async fn measure() {
     let folder = tempfile::tempdir().expect("a folder");
     let files = Arc::new(ToolboxRunner::open(&folder.path().join("files")));
-    let (mut echo, node) = (Echo::connect().await, PairedNode::start(&folder.path().join("a"), Arc::clone(&files) as _).await);
-    let empty = PairedNode::start(&folder.path().join("b"), Arc::new(ConstantRunner)).await;
-    let mut times: [Vec<Duration>; 5] = Default::default();
-    for _ in 0..ROUNDS {
-        times[0].push(echo.round().await);
-        times[1].push(empty.round().await);
-        times[2].push(files.round().await);
-        times[3].push(node.round().await);
-        times[4].push(echo.round().await);
-    }
-    let names = ["bare WebSocket echo", "node that answers at once", "read without a node", "read on a node", "bare WebSocket echo again"];
-    let medians = times.map(median);
-    for (name, time) in names.iter().zip(&medians) {
-        println!("{name:<28} {:>8.1} µs  {:.2} x", time.as_secs_f64() * 1e6, time.as_secs_f64() / medians[0].as_secs_f64());
+    let mut subjects = [
+        ("bare WebSocket echo", Subject::Socket(Socket::connect(None).await)),
+        ("bare WebSocket that reads", Subject::Socket(Socket::connect(Some(files.root.join("four.txt"))).await)),
+        ("node that answers at once", Subject::Node(PairedNode::start(&folder.path().join("b"), Arc::new(ConstantRunner)).await)),
+        ("read without a node", Subject::Toolbox(Arc::clone(&files))),
+        ("read on a node", Subject::Node(PairedNode::start(&folder.path().join("a"), files).await)),
+        ("bare WebSocket echo again", Subject::Socket(Socket::connect(None).await)),
+    ];
+    for (title, calls, pause) in [("without a pause", CALLS, None), ("one by one", SINGLE_CALLS, Some(PAUSE))] {
+        let mut times: Vec<Vec<Duration>> = vec![Vec::new(); subjects.len()];
+        for _ in 0..ROUNDS {
+            for ((_, subject), times) in subjects.iter_mut().zip(&mut times) {
+                times.push(subject.round(calls, pause).await);
+            }
+        }
+        let medians: Vec<f64> = times.into_iter().map(|times| median(times).as_secs_f64()).collect();
+        println!("{title:<28} {:>11}  {:>8}  {:>8}", "", "echo", "reading");
+        for ((name, _), time) in subjects.iter().zip(&medians) {
+            println!("  {name:<26} {:>8.1} µs  {:>6.2} x  {:>6.2} x", time * 1e6, time / medians[0], time / medians[1]);
+        }
     }
 }
 
@@ -51,39 +62,70 @@ fn median(mut times: Vec<Duration>) -> Duration {
     times[times.len() / 2]
 }
 
-/// A server that sends back what it gets.
-struct Echo {
-    reader: WsReader<tokio::net::tcp::OwnedReadHalf>,
-    writer: WsWriter<tokio::net::tcp::OwnedWriteHalf>,
+/// What is called.
+enum Subject {
+    Socket(Socket),
+    Node(PairedNode),
+    Toolbox(Arc<ToolboxRunner>),
 }
 
-impl Echo {
-    async fn connect() -> Self {
+impl Subject {
+    async fn call(&mut self) {
+        match self {
+            Self::Socket(socket) => socket.call().await,
+            Self::Node(node) => node.call().await,
+            Self::Toolbox(toolbox) => toolbox.read().await,
+        }
+    }
+
+    /// The median of one call; without a pause their mean, since nothing is between them.
+    async fn round(&mut self, calls: usize, pause: Option<Duration>) -> Duration {
+        let (mut times, start) = (Vec::with_capacity(calls), Instant::now());
+        for _ in 0..calls {
+            let start = Instant::now();
+            self.call().await;
+            times.push(start.elapsed());
+            if let Some(pause) = pause {
+                tokio::time::sleep(pause).await;
+            }
+        }
+        if pause.is_some() { median(times) } else { start.elapsed() / u32::try_from(calls).expect("a small number") }
+    }
+}
+
+/// A connection to a server that sends back what it gets, or the content of a file.
+struct Socket {
+    reader: WsReader<tokio::net::tcp::OwnedReadHalf>,
+    writer: WsWriter<tokio::net::tcp::OwnedWriteHalf>,
+    message: Vec<u8>,
+}
+
+impl Socket {
+    async fn connect(file: Option<PathBuf>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
+        let message = vec![b'x'; if file.is_some() { 300 } else { BYTES }];
         tokio::spawn(async move {
             let (stream, _) = listener.accept().await.expect("a connection");
             stream.set_nodelay(true).expect("no delay");
             let (read, write) = stream.into_split();
             let (mut reader, mut writer) = (WsReader::new(read, WsRole::Server), WsWriter::new(write, WsRole::Server));
-            while let Ok(WsMessage::Binary(message)) = reader.next().await {
-                writer.binary(&message).await.expect("an echo");
+            while let Ok(WsMessage::Binary(mut message)) = reader.next().await {
+                if let Some(file) = &file {
+                    message = tokio::fs::read(file).await.expect("a file");
+                }
+                writer.binary(&message).await.expect("an answer");
             }
         });
         let stream = TcpStream::connect(address).await.expect("a connection");
         stream.set_nodelay(true).expect("no delay");
         let (read, write) = stream.into_split();
-        Self { reader: WsReader::new(read, WsRole::Client), writer: WsWriter::new(write, WsRole::Client) }
+        Self { reader: WsReader::new(read, WsRole::Client), writer: WsWriter::new(write, WsRole::Client), message }
     }
 
-    async fn round(&mut self) -> Duration {
-        let message = vec![b'x'; BYTES];
-        let start = Instant::now();
-        for _ in 0..CALLS {
-            self.writer.binary(&message).await.expect("a message");
-            self.reader.next().await.expect("its echo");
-        }
-        start.elapsed() / CALLS
+    async fn call(&mut self) {
+        self.writer.binary(&self.message).await.expect("a message");
+        self.reader.next().await.expect("its answer");
     }
 }
 
@@ -132,23 +174,18 @@ impl PairedNode {
         Self { hub, id: paired.id, name: paired.name }
     }
 
-    async fn round(&self) -> Duration {
+    async fn call(&self) {
         use haft::ports::{NodeCall, NodeDirectory};
-        let effects = json!([{"effect": "node", "node": self.name, "action": "read", "target": "four.txt"}]);
         let call = NodeCall {
             node: self.id.clone(),
             name: self.name.clone(),
             tool: "read_file".into(),
             arguments: json!({"path": "four.txt", "again": true}),
-            effects,
+            effects: json!([{"effect": "node", "node": self.name, "action": "read", "target": "four.txt"}]),
             timeout: Duration::from_secs(10),
         };
-        let start = Instant::now();
-        for _ in 0..CALLS {
-            let output = self.hub.call(call.clone()).await.expect("a result");
-            assert!(output.texts().map(str::len).sum::<usize>() >= BYTES - 1);
-        }
-        start.elapsed() / CALLS
+        let output = self.hub.call(call).await.expect("a result");
+        assert!(output.texts().map(str::len).sum::<usize>() >= BYTES - 1);
     }
 }
 
@@ -192,13 +229,9 @@ impl ToolboxRunner {
         Self { toolbox: builder.build().expect("a toolbox"), root: workspace.canonicalize().expect("a path") }
     }
 
-    async fn round(&self) -> Duration {
-        let start = Instant::now();
-        for _ in 0..CALLS {
-            let result = self.toolbox.call("read_file", json!({"path": "four.txt", "again": true})).await;
-            assert!(result.outcome.is_ok());
-        }
-        start.elapsed() / CALLS
+    async fn read(&self) {
+        let result = self.toolbox.call("read_file", json!({"path": "four.txt", "again": true})).await;
+        assert!(result.outcome.is_ok());
     }
 }
 

@@ -56,7 +56,7 @@ pub struct PairingBook {
 
 /// A file is replaced as a whole, so another content is another file: inode, size and time of change.
 type FileStamp = (u64, u64, i64, i64);
-type StampedNodes = (FileStamp, Vec<PairedNode>);
+type StampedNodes = (FileStamp, Arc<[PairedNode]>);
 
 impl PairingBook {
     /// The list in this folder, which need not exist.
@@ -65,21 +65,21 @@ impl PairingBook {
     }
 
     /// All of them. A file that cannot be read is an error: nobody is paired then.
-    pub fn nodes(&self) -> io::Result<Vec<PairedNode>> {
+    pub fn nodes(&self) -> io::Result<Arc<[PairedNode]>> {
         let stamp = fs::metadata(&self.path).ok().map(|file| (file.ino(), file.len(), file.mtime(), file.mtime_nsec()));
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, nodes)) = last.as_ref().filter(|(known, _)| Some(*known) == stamp) {
-            return Ok(nodes.clone());
+            return Ok(Arc::clone(nodes));
         }
-        let nodes = self.read()?.nodes;
-        *last = stamp.map(|stamp| (stamp, nodes.clone()));
+        let nodes: Arc<[PairedNode]> = self.read()?.nodes.into();
+        *last = stamp.map(|stamp| (stamp, Arc::clone(&nodes)));
         Ok(nodes)
     }
 
     /// The machine with this key.
     pub fn find(&self, key: &PeerKey) -> io::Result<Option<PairedNode>> {
         let key = key.to_hex();
-        Ok(self.nodes()?.into_iter().find(|node| node.key == key))
+        Ok(self.nodes()?.iter().find(|node| node.key == key).cloned())
     }
 
     /// The machine that a text names.
@@ -178,7 +178,7 @@ mod tests {
     fn machines_are_added_renamed_and_removed() {
         let folder = tempfile::tempdir().unwrap();
         let book = PairingBook::new(&folder.path().join("nodes"));
-        assert_eq!(book.nodes().unwrap(), []);
+        assert_eq!(*book.nodes().unwrap(), []);
         let first = book.add(&key(1), "Laptop", 5).unwrap();
         assert_eq!((first.name.as_str(), first.id.len()), ("laptop", 16));
         assert_eq!(book.add(&key(1), "other", 9).unwrap(), first, "a machine that is paired keeps its name");
