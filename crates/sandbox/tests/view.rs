@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use haft_sandbox::{Bind, OverlayLayer, SandboxPolicy, SandboxView};
+use haft_sandbox::{Bind, ConfinedCommand, OverlayLayer, Sandbox, SandboxPolicy, SandboxView};
 use support::{TestWorkspace, bubblewrap, run};
 
 /// A home of the host with a toolchain, a cache and a note, and the folders for a private home.
@@ -162,6 +162,20 @@ fn nothing_is_mounted_through_a_link_of_the_workspace() {
     fs::create_dir(homes.ws.workspace.join("folder")).unwrap();
     fs::write(homes.ws.workspace.join("folder/x"), "x").unwrap();
     assert_eq!(homes.run("cat /run/shown/x", &view(shown("folder"))), "x");
+}
+
+/// What is hidden may be gone when the command is set up: no file appears in its place.
+#[test]
+fn hidden_paths_that_are_gone_leave_nothing() {
+    let homes = Homes::new();
+    let hidden = ["keys", ".env"].map(|name| homes.ws.workspace.join(name));
+    let ConfinedCommand { command, guard } = bubblewrap().wrap(homes.ws.shell("ls -A keys .env; echo ran"), &homes.ws.policy()).unwrap();
+    fs::remove_dir_all(&hidden[0]).unwrap();
+    fs::remove_file(&hidden[1]).unwrap();
+    let output = command.to_std().output().unwrap();
+    drop(guard);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "ran\n", "{output:?}");
+    assert!(hidden.iter().all(|path| !path.exists()));
 }
 
 /// A command of root owns the files of devices, which are those of the machine.

@@ -69,6 +69,9 @@ impl NewRoot {
     }
 
     pub(super) fn apply(&mut self, mount: &ViewMount<'_>) -> Result<(), StepFailure> {
+        if mount.covered().is_some_and(|at| self.is_missing(at)) {
+            return Ok(());
+        }
         let (at, applied) = match mount {
             ViewMount::Devices(at) => (at, self.devices(at)),
             ViewMount::Processes(at) => (at, self.processes(at)),
@@ -138,6 +141,10 @@ impl NewRoot {
 
     fn look_up(&self, at: &Path) -> rustix::io::Result<OwnedFd> {
         rustix::fs::openat2(&self.new, inside(at), OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), LINKLESS)
+    }
+
+    fn is_missing(&self, at: &Path) -> bool {
+        matches!(self.look_up(at), Err(Errno::NOENT | Errno::NOTDIR))
     }
 
     fn parent<'a>(&self, at: &'a Path) -> rustix::io::Result<(OwnedFd, &'a OsStr)> {

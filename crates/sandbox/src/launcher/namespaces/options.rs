@@ -9,6 +9,10 @@ use crate::launcher::step::StepFailure;
 /// A network namespace of its own.
 pub(crate) const NETWORK: &str = "--unshare-net";
 
+/// What is mounted on a file that is hidden, and the modes of a folder on one: closed, or open to those who know a name in it.
+const NOTHING: &str = "/dev/null";
+const CLOSED: [&str; 2] = ["0000", "0111"];
+
 /// One mount, in the order of the arguments.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ViewMount<'a> {
@@ -33,6 +37,19 @@ pub(super) enum ViewMount<'a> {
     },
     /// Makes a mount read-only that was writable until all mount points were there.
     ReadOnly(&'a Path),
+}
+
+impl ViewMount<'_> {
+    /// The path that it only covers, if it does: where nothing is, there is nothing to cover, and a mount point would be a new file in a
+    /// folder of the user.
+    pub(super) fn covered(&self) -> Option<&Path> {
+        match self {
+            Self::Bind { source, at, .. } if *source == Path::new(NOTHING) => Some(at),
+            Self::Memory { at, mode, .. } if CLOSED.iter().any(|closed| mode == closed) => Some(at),
+            Self::ReadOnly(at) => Some(at),
+            _ => None,
+        }
+    }
 }
 
 /// All that the step is told.
