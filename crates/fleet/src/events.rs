@@ -66,6 +66,18 @@ impl FleetQueue {
         Ok(FleetEvents { queue: self.clone(), subject: subject.to_owned(), messages, last, has_missed })
     }
 
+    /// The events of one subject that are kept, up to a number.
+    pub async fn past_events(&self, subject: &str, until: u64) -> Result<Vec<FleetEvent>, FleetError> {
+        let stream = self.stream(event_stream()).await?;
+        let Ok(newest) = stream.get_last_raw_message_by_subject(&format!("{EVENTS}.{subject}")).await else { return Ok(Vec::new()) };
+        let (mut events, mut past) = (self.events(subject, Some(0)).await?, Vec::<FleetEvent>::new());
+        while past.last().is_none_or(|event| event.sequence < newest.sequence.min(until)) {
+            past.push(events.next().await?);
+        }
+        past.retain(|event| event.sequence <= until);
+        Ok(past)
+    }
+
     async fn last_event(&self) -> Result<u64, FleetError> {
         let mut stream = self.stream(event_stream()).await?;
         Ok(stream.info().await.map_err(|error| self.failed(error))?.state.last_sequence)
@@ -73,6 +85,11 @@ impl FleetQueue {
 }
 
 impl FleetEvents {
+    /// The number of the last event that was read, or after which reading begins.
+    pub fn last(&self) -> u64 {
+        self.last
+    }
+
     /// The next event. It waits until there is one.
     pub async fn next(&mut self) -> Result<FleetEvent, FleetError> {
         loop {

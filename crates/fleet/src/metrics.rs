@@ -84,7 +84,10 @@ impl FleetMetrics {
             family.clear();
         }
         self.oldest.clear();
-        let topics: BTreeSet<String> = load.iter().map(|load| load.topic.clone()).take(MOST_TOPICS).collect();
+        let mut topics: BTreeSet<String> = load.iter().map(|load| load.topic.clone()).collect();
+        while topics.len() > MOST_TOPICS {
+            topics.pop_last();
+        }
         for load in load {
             let topic = TopicLabel { topic: if topics.contains(&load.topic) { load.topic } else { "other".to_owned() } };
             let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
@@ -93,6 +96,7 @@ impl FleetMetrics {
             let oldest = self.oldest.get_or_create(&topic);
             oldest.set(oldest.get().max(load.oldest.as_secs_f64()));
         }
+        self.settled.clear();
         for (state, count) in self.work.counts().await.map_err(failed)?.into_iter().filter(|(state, _)| state.is_final()) {
             let label = StateLabel { state: state.as_str().to_owned() };
             self.settled.get_or_create(&label).set(i64::try_from(count).unwrap_or(i64::MAX));

@@ -66,6 +66,11 @@ pub(crate) fn part(name: &str) -> String {
     name.chars().map(plain).collect()
 }
 
+/// A name may have no dot. Parts of topics have no `=`, so no two topics have the same consumer.
+fn consumer_name(topic: &str) -> String {
+    topic.replace('.', "=")
+}
+
 impl FleetQueue {
     /// Connects to an address such as `nats://host:4222`, several separated by commas, and makes the streams if there are none. Three
     /// servers or more are a cluster, of which three keep each message.
@@ -126,7 +131,7 @@ impl FleetQueue {
     /// Who takes the messages of a topic. All workers of it share one.
     pub(crate) async fn consumer(&self, topic: &str, lease: Duration) -> Result<PullConsumer, FleetError> {
         let stream = self.stream(work_stream()).await?;
-        let name = topic.replace('.', "-");
+        let name = consumer_name(topic);
         let config = pull::Config {
             durable_name: Some(name.clone()),
             filter_subject: format!("{WORK}.{topic}"),
@@ -144,7 +149,7 @@ impl FleetQueue {
         let stream = self.stream(work_stream()).await?;
         let mut found = Vec::new();
         for topic in topics {
-            if let Ok(info) = stream.consumer_info(topic.replace('.', "-")).await {
+            if let Ok(info) = stream.consumer_info(consumer_name(topic)).await {
                 found.push((topic.clone(), info.num_pending, info.num_ack_pending));
             }
         }
@@ -197,6 +202,7 @@ mod tests {
         assert_eq!(topic_of_call("web_fetch", None), "call.any.web_fetch");
         assert_eq!(topic_of_turn("ma in", Some("gpu")), "turn.gpu.ma_in");
         assert_eq!(topic_of_call("mcp.>* x", Some("g.pu")), "call.g_pu.mcp____x");
+        assert_ne!(consumer_name(&topic_of_turn("b", Some("gpu-a"))), consumer_name(&topic_of_turn("a-b", Some("gpu"))));
         for (address, why) in [
             ("redis://user:hunter2@host", "redis is no kind of queue"),
             ("hunter2", "it has no scheme"),

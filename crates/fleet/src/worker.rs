@@ -21,6 +21,8 @@ const POLL: Duration = Duration::from_secs(5);
 const BUSY: Duration = Duration::from_secs(1);
 /// After a failure of the queue.
 const AGAIN: Duration = Duration::from_millis(500);
+/// The part of a lease for which a claim lasts.
+const CLAIM: (u32, u32) = (3, 5);
 const LOOK_AT_MOST_EVERY: Duration = Duration::from_millis(500);
 /// How often a worker says that it lives.
 const BEAT: Duration = Duration::from_secs(5);
@@ -30,7 +32,7 @@ const BEAT: Duration = Duration::from_secs(5);
 pub struct WorkerSettings {
     /// As it says of itself; what it runs and how much is filled in here.
     pub record: WorkerRecord,
-    /// How long a claim lasts without a sign of life. Work of a worker that is gone rests for as long.
+    /// Work of a worker that is gone is another's after this time. A claim itself lasts for a part of it, so that there is time to find it.
     pub lease: Duration,
     /// How long work may take that runs when the worker is stopped.
     pub grace: Duration,
@@ -78,7 +80,7 @@ impl FleetWorker {
         for topic in &settings.record.topics {
             queue.consumer(topic, settings.lease).await?;
         }
-        let (worker, lease) = (settings.record.name.clone(), settings.lease);
+        let (worker, lease) = (settings.record.name.clone(), settings.lease * CLAIM.0 / CLAIM.1);
         let ended = CancellationToken::new();
         let handler = MessageHandler { queue, work, runner, watcher, worker, lease, ended: ended.clone() };
         let slots = Arc::new(Semaphore::new(usize::try_from(settings.record.capacity).unwrap_or(1).max(1)));
@@ -118,7 +120,7 @@ async fn look_for_lost(state: Arc<WorkerState>, stop: CancellationToken, alive: 
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
-            () = sleep((state.settings.lease / 3).clamp(LOOK_AT_MOST_EVERY, BEAT)) => {}
+            () = sleep((state.settings.lease / 5).clamp(LOOK_AT_MOST_EVERY, BEAT)) => {}
         }
         let free = state.slots.available_permits();
         if free == 0 {

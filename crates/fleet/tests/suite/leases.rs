@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use haft_fleet::WorkStep;
-use haft_store::{LeaseAnswer, WorkClaim, WorkLease, WorkState};
+use haft_store::{LeaseAnswer, WorkClaim, WorkLease, WorkState, WorkerRecord};
 
 use super::child::ChildWorker;
 use super::world::{LONG, World, new_work};
@@ -64,6 +64,39 @@ async fn write_of_a_worker_whose_lease_has_expired_is_fenced_off() {
     }
     let record = work.look("poison").await.unwrap().unwrap();
     assert_eq!((claim, record.attempts, record.story.len()), (WorkClaim::Settled(WorkState::Aside), 5, 7), "{record:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_that_stopped_workers_hand_back_is_never_taken_for_poison() {
+    let world = World::new().await;
+    let work = &world.work;
+    work.submit(new_work("handed", true)).await.unwrap();
+    let mut attempts = Vec::new();
+    for _ in 0..7 {
+        let WorkClaim::Taken { lease, attempt, .. } = work.claim("handed", "one", LONG).await.unwrap() else { panic!("it is not free") };
+        assert!(work.start(&lease).await.unwrap() && work.hand_back(&lease).await.unwrap());
+        attempts.push(attempt);
+    }
+    assert_eq!(attempts, [1, 2, 2, 2, 2, 2, 2], "only the first finds nothing done");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn settled_work_is_forgotten_after_a_week_while_a_worker_lives() {
+    let world = World::new().await;
+    for id in ["old", "new", "open"] {
+        world.work.submit(new_work(id, false)).await.unwrap();
+    }
+    for id in ["old", "new"] {
+        world.work.cancel(id).await.unwrap();
+    }
+    let (_, schema) = world.database.rsplit_once("%3D").unwrap();
+    world.server.sql("postgres", &format!("UPDATE {schema}.work SET settled = settled - interval '8 days' WHERE id = 'old'"));
+    world.work.present(WorkerRecord { token: "one".to_owned(), ..WorkerRecord::default() }).await.unwrap();
+    let mut found = Vec::new();
+    for id in ["old", "new", "open"] {
+        found.push(world.work.look(id).await.unwrap().map(|record| record.state));
+    }
+    assert_eq!(found, [None, Some(WorkState::Cancelled), Some(WorkState::Queued)]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
