@@ -22,6 +22,9 @@ mod small_model;
 mod stored_session;
 mod structured_output;
 mod sub_agents;
+#[cfg(test)]
+#[path = "../tests/stores/mod.rs"]
+mod test_stores;
 mod todos;
 mod tool_search;
 mod turn;

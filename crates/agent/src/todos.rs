@@ -82,10 +82,10 @@ pub(crate) fn describe(todos: &[Todo]) -> String {
 mod tests {
     use std::sync::Mutex;
 
-    use haft_store::InMemorySessionStore;
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::test_stores::session_store;
 
     #[derive(Default)]
     struct Events(Mutex<Vec<Value>>);
@@ -102,7 +102,7 @@ mod tests {
 
     #[tokio::test]
     async fn every_version_is_stored_and_shown_and_a_finished_list_is_put_away() {
-        let (sessions, events) = (Arc::new(InMemorySessionStore::default()), Arc::new(Events::default()));
+        let (sessions, events) = (session_store(), Arc::new(Events::default()));
         let todos = StoredTodos::new(Arc::clone(&sessions) as _, Arc::clone(&events) as _);
         let open = [todo("a", TodoStatus::Completed), todo("b", TodoStatus::InProgress)];
         let done = [todo("a", TodoStatus::Completed), todo("b", TodoStatus::Completed)];
@@ -120,7 +120,7 @@ mod tests {
 
     #[tokio::test]
     async fn sessions_of_one_call_share_a_list() {
-        let sessions = Arc::new(InMemorySessionStore::default());
+        let sessions = session_store();
         let todos = StoredTodos::new(Arc::clone(&sessions) as _, Arc::new(Events::default())).shared_as("workspace:/w");
         let open = [todo("a", TodoStatus::Pending)];
         todos.replace("one", "c1", &open).await.unwrap();

@@ -1,6 +1,8 @@
 //! Long conversations: results are cut to the window, old ones become stubs, and the rest is summarized if it is still too long.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot continue has failed")]
 
+mod stores;
+
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
@@ -15,9 +17,11 @@ use haft_provider::{
     Block, Completion, Delta, Message, Model, ModelReply, ModelTurn, Protocol, ProviderError, ProviderErrorKind, ResultPart, StopReason,
     Usage,
 };
-use haft_store::{FileBlobs, InMemoryCallLog, InMemorySessionStore};
+use haft_store::FileBlobs;
 use haft_testkit::{FakeHost, ScriptedTool};
 use tokio_util::sync::CancellationToken;
+
+use self::stores::{call_log, session_store};
 
 /// An answer of the model, and the input tokens that it reports.
 type ScriptedAnswer = Result<(Vec<Block>, u64), ProviderErrorKind>;
@@ -87,7 +91,7 @@ fn world(window: u64, chars: usize, lines: Vec<ScriptedAnswer>) -> World {
     registry.register(talk.shared(), ToolSource::BuiltIn).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let blobs = Arc::new(FileBlobs::open(folder.path()).unwrap());
-    let engine = Engine::builder(Arc::new(registry), Arc::new(InMemoryCallLog::default()), blobs).build();
+    let engine = Engine::builder(Arc::new(registry), call_log(), blobs).build();
     let session = Session::builder(FakeHost::new() as _).loop_limits(None).build();
     let mut model = Model::new("acme", Protocol::OpenAi, "m");
     (model.context_window, model.max_output) = (window, 100);
@@ -302,7 +306,7 @@ async fn without_a_summary_the_conversation_stays_as_it_is() {
 #[tokio::test]
 async fn a_summary_ends_with_the_todo_list() {
     let (host, mut services) = (FakeHost::new(), Services::default());
-    let todos = Arc::new(StoredTodos::new(Arc::new(InMemorySessionStore::default()), Arc::new(NullWatcher)));
+    let todos = Arc::new(StoredTodos::new(session_store(), Arc::new(NullWatcher)));
     services.todos = Some(Arc::clone(&todos) as _);
     assert!(host.services.set(services).is_ok());
     let mut world = world(1_000_000, 0, vec![says("they talked"), says("and again")]);

@@ -1,13 +1,17 @@
 //! The cost of turns, and budgets.
 #![allow(clippy::unwrap_used, reason = "a test that cannot continue has failed")]
 
+mod stores;
+
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use haft_agent::{DenySpending, Meter, Micros, Price, Prices, SpendingApprover, SpendingBudget, StoredMeter, Today};
 use haft_contract::BoxFuture;
 use haft_provider::Usage;
-use haft_store::{InMemorySessionStore, NewSession, SessionStore};
+use haft_store::{NewSession, SessionStore};
+
+use self::stores::session_store;
 
 /// An approver that agrees so many times.
 struct Generous {
@@ -48,12 +52,12 @@ fn dollars(amount: i64) -> Option<Micros> {
 }
 
 struct World {
-    store: Arc<InMemorySessionStore>,
+    store: Arc<dyn SessionStore>,
     session: String,
 }
 
 async fn world() -> World {
-    let store = Arc::new(InMemorySessionStore::default());
+    let store = session_store();
     let session = store.create(NewSession::new("main", "/w".as_ref())).await.unwrap().id;
     World { store, session }
 }

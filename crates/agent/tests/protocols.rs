@@ -1,16 +1,20 @@
 //! Whole turns over loopback HTTP, in each of the four protocols.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot continue has failed")]
 
+mod stores;
+
 use std::sync::Arc;
 
 use haft_agent::{EndReason, HttpProvider, NullLedger, Runner, TurnEnd};
 use haft_contract::{ErrorKind, ToolError, ToolOutput, ToolSource};
 use haft_engine::{Engine, Registry, Session};
 use haft_provider::{ApiKey, Block, Endpoint, Message, Model, ModelClient, Options, Protocol};
-use haft_store::{FileBlobs, InMemoryCallLog};
+use haft_store::FileBlobs;
 use haft_testkit::{FakeHost, ModelServer, Round, ScriptedTool, request_faults};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
+
+use self::stores::call_log;
 
 struct World {
     runner: Runner,
@@ -32,7 +36,7 @@ fn world(protocol: Protocol, rounds: Vec<Round>) -> World {
     let mut endpoint = Endpoint::new(server.url());
     endpoint.key = Some(ApiKey::new("secret-key"));
     let model = Model::new("test", protocol, "model-1");
-    let engine = Engine::builder(Arc::new(registry), Arc::new(InMemoryCallLog::default()), blobs).build();
+    let engine = Engine::builder(Arc::new(registry), call_log(), blobs).build();
     let session = Session::builder(FakeHost::new() as _).loop_limits(None).build();
     let provider = Arc::new(HttpProvider::new(model, endpoint, ModelClient::new(Options::default())));
     let mut runner = Runner::new(engine, session, provider, Arc::new(NullLedger));

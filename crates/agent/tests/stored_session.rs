@@ -1,13 +1,15 @@
 //! Sessions that were interrupted at any point are resumed.
 #![allow(clippy::unwrap_used, reason = "a test that cannot continue has failed")]
 
+mod stores;
+
 use std::sync::Arc;
 
 use haft_agent::{Ledger, LedgerEntry, StoredSession};
 use haft_provider::{Block, Message, ResultPart, StopReason, Usage, transcript};
-use haft_store::{
-    CallLog, CallRecord, CallStatus, InMemoryCallLog, InMemorySessionStore, NewSession, SessionRecord, SessionStore, StoreError,
-};
+use haft_store::{CallLog, CallRecord, CallStatus, NewSession, SessionRecord, SessionStore, StoreError};
+
+use self::stores::{call_log, session_store};
 
 fn call(id: &str) -> Block {
     Block::Call { id: id.into(), name: "noop".into(), arguments: "{}".into(), opaque: None }
@@ -37,19 +39,19 @@ fn whole() -> Vec<LedgerEntry> {
     ]
 }
 
-async fn started(store: &Arc<InMemorySessionStore>) -> SessionRecord {
+async fn started(store: &Arc<dyn SessionStore>) -> SessionRecord {
     store.create(NewSession::new("main", "/w".as_ref())).await.unwrap()
 }
 
-async fn opened(store: &Arc<InMemorySessionStore>, record: &SessionRecord) -> (StoredSession, Vec<Message>, usize) {
-    let history = InMemoryCallLog::default();
-    let (session, resumed) = StoredSession::open(Arc::clone(store) as _, &history, record.clone()).await.unwrap();
+async fn opened(store: &Arc<dyn SessionStore>, record: &SessionRecord) -> (StoredSession, Vec<Message>, usize) {
+    let history = call_log();
+    let (session, resumed) = StoredSession::open(Arc::clone(store), &*history, record.clone()).await.unwrap();
     (session, resumed.messages, resumed.flaws.len())
 }
 
 #[tokio::test]
 async fn a_complete_session_is_read_unchanged() {
-    let store = Arc::new(InMemorySessionStore::default());
+    let store = session_store();
     let record = started(&store).await;
     let (session, messages, _) = opened(&store, &record).await;
     assert_eq!(messages, []);
@@ -67,7 +69,7 @@ async fn a_complete_session_is_read_unchanged() {
 #[tokio::test]
 async fn a_session_interrupted_after_any_entry_resumes_with_one_result_for_every_call() {
     for length in 1..=whole().len() {
-        let store = Arc::new(InMemorySessionStore::default());
+        let store = session_store();
         let record = started(&store).await;
         let (session, ..) = opened(&store, &record).await;
         for entry in whole().into_iter().take(length) {
@@ -91,10 +93,10 @@ async fn a_session_interrupted_after_any_entry_resumes_with_one_result_for_every
 
 #[tokio::test]
 async fn a_second_open_of_a_session_names_its_owner() {
-    let store = Arc::new(InMemorySessionStore::default());
+    let store = session_store();
     let record = started(&store).await;
     let (_session, ..) = opened(&store, &record).await;
-    let refused = StoredSession::open(Arc::clone(&store) as _, &InMemoryCallLog::default(), record).await.unwrap_err();
+    let refused = StoredSession::open(Arc::clone(&store), &*call_log(), record).await.unwrap_err();
     assert!(matches!(refused, StoreError::Busy { .. }), "{refused}");
 }
 
@@ -104,7 +106,7 @@ fn summary(text: &str, kept: usize) -> LedgerEntry {
 
 #[tokio::test]
 async fn a_summary_replaces_the_messages_before_it() {
-    let store = Arc::new(InMemorySessionStore::default());
+    let store = session_store();
     let record = started(&store).await;
     let (session, ..) = opened(&store, &record).await;
     for entry in whole().into_iter().chain([summary("so it was", 3), LedgerEntry::User { message: Message::user("and now?") }]) {
@@ -135,7 +137,7 @@ async fn damage_around_a_summary_is_repaired_once_and_the_summary_stays() {
         vec![LedgerEntry::Results { message: Message::results(vec![result("unknown")]) }],
     ] {
         for kept in [0, 1, 3] {
-            let store = Arc::new(InMemorySessionStore::default());
+            let store = session_store();
             let record = started(&store).await;
             let (session, ..) = opened(&store, &record).await;
             for entry in whole().into_iter().chain([summary("so it was", kept)]).chain(tail.clone()) {
@@ -174,9 +176,9 @@ fn history_of(session: &str, id: &str, status: CallStatus) -> CallRecord {
 
 #[tokio::test]
 async fn missing_results_are_taken_from_the_history_of_calls() {
-    let store = Arc::new(InMemorySessionStore::default());
+    let store = session_store();
     let record = started(&store).await;
-    let history = InMemoryCallLog::default();
+    let history = call_log();
     for (session, id, status) in [
         (record.id.as_str(), "1", CallStatus::Success),
         (record.id.as_str(), "2", CallStatus::Error("timeout".into())),
@@ -185,13 +187,13 @@ async fn missing_results_are_taken_from_the_history_of_calls() {
     ] {
         history.append(history_of(session, id, status)).unwrap();
     }
-    let (session, _) = StoredSession::open(Arc::clone(&store) as _, &history, record.clone()).await.unwrap();
+    let (session, _) = StoredSession::open(Arc::clone(&store), &*history, record.clone()).await.unwrap();
     session.keep(&LedgerEntry::User { message: Message::user("go") }).await.unwrap();
     for id in ["1", "2", "3", "4"] {
         session.keep(&LedgerEntry::Begun { call: call(id) }).await.unwrap();
     }
     drop(session);
-    let (session, resumed) = StoredSession::open(Arc::clone(&store) as _, &history, record.clone()).await.unwrap();
+    let (session, resumed) = StoredSession::open(Arc::clone(&store), &*history, record.clone()).await.unwrap();
     let told: Vec<(bool, String)> = resumed.messages[2]
         .blocks
         .iter()
@@ -206,6 +208,6 @@ async fn missing_results_are_taken_from_the_history_of_calls() {
     }
     assert_eq!((resumed.recalled, resumed.flaws.len()), (2, 2), "{:?}", resumed.flaws);
     drop(session);
-    let (_, again) = StoredSession::open(Arc::clone(&store) as _, &history, record).await.unwrap();
+    let (_, again) = StoredSession::open(Arc::clone(&store), &*history, record).await.unwrap();
     assert_eq!((again.messages, again.recalled), (resumed.messages, 0), "once");
 }

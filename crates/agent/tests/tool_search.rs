@@ -1,6 +1,8 @@
 //! More tools than a model takes: which ones it is shown, and how it finds the others.
 #![allow(clippy::unwrap_used, reason = "a test that cannot continue has failed")]
 
+mod stores;
+
 use std::sync::{Arc, Weak};
 
 use haft_agent::{DeferredTools, DisclosedTools, offered_tools, visible_tools};
@@ -10,9 +12,11 @@ use haft_engine::{Engine, Registry, Session};
 use haft_policy::catalog::Vocabulary;
 use haft_policy::{PolicySpec, StandardPolicy};
 use haft_provider::{Block, Message, Model, OfferedTool, Protocol};
-use haft_store::{FileBlobs, InMemoryCallLog};
+use haft_store::FileBlobs;
 use haft_testkit::{FakeHost, ScriptedTool};
 use serde_json::{Value, json};
+
+use self::stores::call_log;
 
 struct World {
     engine: Engine,
@@ -40,7 +44,7 @@ fn world(count: usize, hidden: &[usize], denied: &[&str]) -> World {
     let policy = StandardPolicy::compile(&spec, vocabulary).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let blobs = Arc::new(FileBlobs::open(folder.path()).unwrap());
-    let engine = Engine::builder(Arc::new(registry), Arc::new(InMemoryCallLog::default()), blobs).policy(Arc::new(policy)).build();
+    let engine = Engine::builder(Arc::new(registry), call_log(), blobs).policy(Arc::new(policy)).build();
     let session = Session::builder(host(&deferred) as _).id("s").build();
     World { engine, session, deferred, model: Model::new("acme", Protocol::OpenAi, "m"), _folder: folder }
 }

@@ -1,6 +1,8 @@
 //! Whole turns: a scripted model, real calls through the real engine on a machine in memory.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot continue has failed")]
 
+mod stores;
+
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -13,9 +15,11 @@ use haft_provider::{
     Block, Completion, Delta, Message, Model, ModelReply, ModelTurn, Protocol, ProviderError, ProviderErrorKind, ResultPart, Role,
     StopReason, Usage,
 };
-use haft_store::{FileBlobs, InMemoryCallLog};
+use haft_store::FileBlobs;
 use haft_testkit::{FakeHost, ScriptedTool};
 use tokio_util::sync::CancellationToken;
+
+use self::stores::call_log;
 
 /// One round of the scripted model.
 enum Line {
@@ -136,7 +140,7 @@ fn world(lines: Vec<Line>) -> World {
     }
     let folder = tempfile::tempdir().unwrap();
     let blobs = Arc::new(FileBlobs::open(folder.path()).unwrap());
-    let engine = Engine::builder(Arc::new(registry), Arc::new(InMemoryCallLog::default()), blobs).build();
+    let engine = Engine::builder(Arc::new(registry), call_log(), blobs).build();
     let host = FakeHost::new();
     let session = Session::builder(Arc::clone(&host) as _).id("s").loop_limits(None).build();
     let model =

@@ -1,6 +1,8 @@
 //! Which conversations a session sees, by its setting and by whether it runs in a sandbox.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot continue has failed")]
 
+mod stores;
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,9 +15,11 @@ use haft_contract::{
     AgentAttachment, AgentType, BoxFuture, ErrorKind, KnownAgent, SessionQuery, SessionVisibility, StoredAttachment, ToolError,
 };
 use haft_engine::{Engine, Registry, Session};
-use haft_store::{FileBlobs, InMemoryCallLog, InMemorySessionStore, NewSession, SessionStore};
+use haft_store::{FileBlobs, NewSession, SessionStore};
 use haft_testkit::{FakeHost, sub_agent_status};
 use tokio_util::sync::CancellationToken;
+
+use self::stores::{call_log, session_store};
 
 /// Starts nothing.
 struct NoAgents;
@@ -49,14 +53,14 @@ impl SubAgentFactory for NoAgents {
 
 /// own, its sub-agent child, one more of the same agent and folder, and one of another agent.
 async fn store() -> Arc<dyn SessionStore> {
-    let store = InMemorySessionStore::default();
+    let store = session_store();
     for (id, agent) in [("own", "main"), ("child", "main"), ("sibling", "main"), ("foreign", "other")] {
         let session = NewSession { id: id.into(), ..NewSession::new(agent, Path::new("/w")) };
         store.create(session).await.unwrap();
     }
     let status = haft_contract::SubAgentStatus { parent: "own".into(), ..sub_agent_status("child", SubAgentState::Done) };
     store.put_sub_agent(status).await.unwrap();
-    Arc::new(store)
+    store
 }
 
 #[tokio::test]
@@ -77,7 +81,7 @@ async fn session_in_a_sandbox_sees_what_it_started_at_most() {
         let session = Session::builder(FakeHost::new()).id("own").agent("main").workspace("/w");
         let session = if is_sandboxed { session.sandboxed() } else { session }.build();
         let blobs = Arc::new(FileBlobs::open(folder.path()).unwrap());
-        let engine = Engine::builder(Arc::new(Registry::new()), Arc::new(InMemoryCallLog::default()), blobs).build();
+        let engine = Engine::builder(Arc::new(Registry::new()), call_log(), blobs).build();
         let runner = Runner::new(engine, session, Arc::new(DemoModel::default()), Arc::new(NullLedger));
         agents.attach(&runner, CancellationToken::new());
         let sessions = ConversationSessions::new(agents, visibility);

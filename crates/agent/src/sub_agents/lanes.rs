@@ -267,17 +267,17 @@ impl LiveAgent {
 
 #[cfg(test)]
 mod tests {
-    use haft_store::InMemorySessionStore;
     use haft_testkit::sub_agent_status;
 
     use super::*;
+    use crate::test_stores::session_store;
 
     fn status(id: &str, parent: &str) -> SubAgentStatus {
         SubAgentStatus { parent: parent.into(), ..sub_agent_status(id, SubAgentState::Running) }
     }
 
     fn lanes(limits: LaneLimits) -> Lanes {
-        Lanes::new(Arc::new(InMemorySessionStore::default()), limits)
+        Lanes::new(session_store(), limits)
     }
 
     #[tokio::test]

@@ -63,15 +63,16 @@ impl ResumedAgent {
 
 #[cfg(test)]
 mod tests {
-    use haft_store::{InMemorySessionStore, NewSession};
+    use haft_store::NewSession;
     use haft_testkit::sub_agent_status;
 
     use super::*;
     use crate::events::EndReason;
+    use crate::test_stores::session_store;
 
     #[tokio::test]
     async fn state_follows_turns_and_the_parent_is_told_what_it_does_not_know() {
-        let store: Arc<dyn SessionStore> = Arc::new(InMemorySessionStore::default());
+        let store = session_store();
         let session = store.create(NewSession::new("main", std::path::Path::new("/w"))).await.unwrap();
         for (before, was_reported, is_reported) in [
             (SubAgentState::Failed, false, false),

@@ -126,16 +126,17 @@ fn result_text(content: &[ResultPart]) -> String {
 #[cfg(test)]
 mod tests {
     use haft_provider::{StopReason, Usage};
-    use haft_store::{InMemorySessionStore, NewMessage, NewSession};
+    use haft_store::{NewMessage, NewSession};
 
     use super::*;
+    use crate::test_stores::session_store;
 
     async fn page_of(entries: &[LedgerEntry], limit: usize, with_tools: bool) -> SessionPage {
-        let store = InMemorySessionStore::default();
+        let store = session_store();
         let session = store.create(NewSession::new("main", std::path::Path::new("/w"))).await.unwrap();
         let message = |entry: &LedgerEntry| NewMessage::new(entry.kind(), serde_json::to_string(entry).unwrap());
         let end = store.append(&session.id, None, entries.iter().map(message).collect()).await.unwrap();
-        read_newest(&store, &session.id, end, PageBuilder::new(&session.id, limit, with_tools)).await.unwrap()
+        read_newest(&*store, &session.id, end, PageBuilder::new(&session.id, limit, with_tools)).await.unwrap()
     }
 
     fn user(text: &str) -> LedgerEntry {
