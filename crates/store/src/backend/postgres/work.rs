@@ -5,7 +5,9 @@
 
 mod fair;
 
+use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio_postgres::Row;
@@ -23,7 +25,7 @@ const MOST_ATTEMPTS: i64 = 5;
 const SUBMIT: &str = "INSERT INTO work (id, topic, body, repeatable, tenant, holds, state, made, deadline, story) \
      VALUES ($1, $2, $3, $4, $6, $7, 'queued', clock_timestamp(), clock_timestamp() + $5::bigint * interval '1 millisecond', \
      ARRAY[to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.MS') || ' queued']) ON CONFLICT (id) DO NOTHING";
-const LOCK: &str = "SELECT state, repeatable, fence, attempts, token, worker, body, deadline < clock_timestamp(), \
+const LOCK: &str = "SELECT state, repeatable, attempts, worker, body, deadline < clock_timestamp(), \
      coalesce((extract(epoch FROM leased - clock_timestamp()) * 1000)::bigint, 0), cancelling, tenant, topic, \
      holds <> '' AND EXISTS (SELECT FROM work other WHERE other.holds = work.holds AND other.id <> work.id \
      AND (other.state IN ('claimed', 'started') OR (other.state = 'queued' AND other.made < work.made))) FROM work WHERE id = $1 FOR UPDATE";
@@ -38,8 +40,9 @@ const FINISH: &str = "UPDATE work SET state = $3, outcome = $4, settled = clock_
      WHERE id = $1 AND fence = $2 AND (state = 'started' OR state = $3)";
 const GIVE_BACK: &str = "UPDATE work SET state = 'queued', leased = NULL, attempts = attempts - 1 \
      WHERE id = $1 AND fence = $2 AND state = 'claimed'";
-/// What was begun and may be begun again goes to another worker.
-const HAND_BACK: &str = "UPDATE work SET state = 'queued', leased = NULL \
+/// What was begun and may be begun again goes to another worker. A worker that is stopped did not die of it, so the attempt does not count;
+/// but the next one must not be the first.
+const HAND_BACK: &str = "UPDATE work SET state = 'queued', leased = NULL, attempts = greatest(attempts - 1, 1) \
      WHERE id = $1 AND fence = $2 AND state = 'started' AND repeatable";
 const SETTLE: &str = "UPDATE work SET state = $2, fence = fence + 1, settled = clock_timestamp(), leased = NULL WHERE id = $1";
 const TELL: &str = "UPDATE work SET story = story || (to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.MS') || ' ' || $2::text) \
@@ -47,12 +50,17 @@ const TELL: &str = "UPDATE work SET story = story || (to_char(clock_timestamp() 
 const READ: &str = "SELECT id, topic, state, attempts, worker, outcome, story, tenant FROM work";
 const LOST: &str = "SELECT id, topic FROM work WHERE topic = ANY ($1) AND ((state = 'queued' AND made < clock_timestamp() - interval '5 seconds') \
      OR (state IN ('claimed', 'started') AND leased < clock_timestamp())) ORDER BY made LIMIT $2";
+const HELD: &str = "SELECT holds FROM work WHERE holds <> '' AND state IN ('queued', 'claimed', 'started')";
 const LOAD: &str = "SELECT topic, tenant, count(*) FILTER (WHERE state = 'queued'), count(*) FILTER (WHERE state <> 'queued'), \
      coalesce((extract(epoch FROM clock_timestamp() - min(made) FILTER (WHERE state = 'queued')) * 1000)::bigint, 0) \
      FROM work WHERE state IN ('queued', 'claimed', 'started') GROUP BY topic, tenant ORDER BY topic, tenant";
 const ASIDE: &str = "INSERT INTO work (id, topic, body, repeatable, state, made, deadline, settled, story) \
      VALUES ($1, $2, $3, FALSE, 'aside', clock_timestamp(), clock_timestamp(), clock_timestamp(), ARRAY[$4::text]) ON CONFLICT (id) DO NOTHING";
-const FORGET: &str = "DELETE FROM work WHERE settled < clock_timestamp() - interval '7 days'";
+/// Some at a time: a fleet that was not used for long must not lock them all.
+const FORGET: &str = "DELETE FROM work WHERE id IN (SELECT id FROM work WHERE settled < clock_timestamp() - interval '7 days' \
+     ORDER BY settled LIMIT 1000 FOR UPDATE SKIP LOCKED)";
+/// Work that an attempt has taken.
+const OWN: &str = "SELECT id, fence, body, attempts FROM work WHERE token = $1 AND state IN ('claimed', 'started')";
 const PRESENT: &str = "INSERT INTO workers (name, token, host, version, workspace, topics, running, capacity, draining, since, seen) \
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, clock_timestamp(), clock_timestamp()) ON CONFLICT (token) DO UPDATE SET \
      topics = excluded.topics, running = excluded.running, capacity = excluded.capacity, draining = excluded.draining, seen = excluded.seen";
@@ -92,7 +100,8 @@ impl PostgresWork {
 
     /// Takes work for a worker, for as long as the lease lasts: the named one, or another of its topic whose tenant has less running.
     pub async fn claim(&self, id: &str, worker: &str, lease: Duration) -> Result<WorkClaim, StoreError> {
-        let about = ClaimAttempt { id: id.to_owned(), worker: worker.to_owned(), token: new_id(), lease: milliseconds(lease) };
+        let (id, worker, token) = (id.to_owned(), worker.to_owned(), new_id());
+        let about = ClaimAttempt { id, worker, token, lease: milliseconds(lease), is_repeated: AtomicBool::new(false) };
         self.database.read(about, |link, about| Box::pin(in_transaction(link, about))).await
     }
 
@@ -186,11 +195,10 @@ impl PostgresWork {
         aside.await
     }
 
-    /// Work in these states, the newest first, at most so much. Work that was settled a week ago is forgotten.
+    /// Work in these states, the newest first, at most so much.
     pub async fn list(&self, states: Vec<WorkState>, limit: usize) -> Result<Vec<WorkRecord>, StoreError> {
         let list = self.database.read((states, integer(limit)), |link, (states, limit)| {
             Box::pin(async move {
-                execute(link, FORGET, &[]).await?;
                 let states: Vec<&str> = states.iter().map(|state| state.as_str()).collect();
                 all(link, &format!("{READ} WHERE state = ANY ($1) ORDER BY made DESC, id LIMIT $2"), &[&states, limit], record).await
             })
@@ -219,7 +227,15 @@ impl PostgresWork {
         counts.await
     }
 
-    /// Says that a worker lives, what it takes, and how much it does.
+    /// What work that is not settled needs for itself alone.
+    pub async fn held(&self) -> Result<HashSet<String>, StoreError> {
+        let held = self
+            .database
+            .read((), |link, ()| Box::pin(async move { Ok(all(link, HELD, &[], |row| row.text(0)).await?.into_iter().collect()) }));
+        held.await
+    }
+
+    /// Says that a worker lives, what it takes, and how much it does. It also forgets work that was settled a week ago.
     pub async fn present(&self, worker: WorkerRecord) -> Result<(), StoreError> {
         self.database.read(worker, |link, worker| Box::pin(present(link, worker))).await
     }
@@ -244,6 +260,8 @@ struct ClaimAttempt {
     worker: String,
     token: String,
     lease: i64,
+    /// Whether the answer to it was lost, so that it is made again.
+    is_repeated: AtomicBool,
 }
 
 /// Work as it is while its row is locked.
@@ -251,9 +269,7 @@ struct ClaimAttempt {
 struct LockedWork {
     state: WorkState,
     repeatable: bool,
-    fence: i64,
     attempts: i64,
-    token: Option<String>,
     worker: Option<String>,
     body: String,
     is_late: bool,
@@ -271,17 +287,15 @@ async fn locked(link: &Link, id: &str) -> Result<Option<LockedWork>, Failure> {
     Ok(Some(LockedWork {
         state: row.known(0)?,
         repeatable: row.flag(1)?,
-        fence: row.signed(2)?,
-        attempts: row.signed(3)?,
-        token: row.maybe_text(4)?,
-        worker: row.maybe_text(5)?,
-        body: row.text(6)?,
-        is_late: row.flag(7)?,
-        leased: row.signed(8)?,
-        cancelling: row.flag(9)?,
-        tenant: row.text(10)?,
-        topic: row.text(11)?,
-        is_blocked: row.flag(12)?,
+        attempts: row.signed(2)?,
+        worker: row.maybe_text(3)?,
+        body: row.text(4)?,
+        is_late: row.flag(5)?,
+        leased: row.signed(6)?,
+        cancelling: row.flag(7)?,
+        tenant: row.text(8)?,
+        topic: row.text(9)?,
+        is_blocked: row.flag(10)?,
     }))
 }
 
@@ -333,12 +347,14 @@ async fn in_transaction(link: &Link, about: &ClaimAttempt) -> Result<WorkClaim, 
 }
 
 async fn claim(link: &Link, about: &ClaimAttempt) -> Result<WorkClaim, Failure> {
-    let Some(work) = locked(link, &about.id).await? else { return Ok(WorkClaim::Missing) };
-    if work.token.as_ref() == Some(&about.token) {
-        // This attempt was made before, and its answer was lost.
-        let lease = WorkLease { id: about.id.clone(), fence: work.fence };
-        return Ok(WorkClaim::Taken { lease, body: work.body, attempt: work.attempts.unsigned_abs() });
+    if about.is_repeated.swap(true, Ordering::Relaxed)
+        && let Some(taken) = row(link, OWN, &[&Text(&about.token)]).await?
+    {
+        // This attempt was made before, and its answer was lost. It may have taken other work than it asked for.
+        let lease = WorkLease { id: taken.text(0)?, fence: taken.signed(1)? };
+        return Ok(WorkClaim::Taken { lease, body: taken.text(2)?, attempt: taken.number(3)? });
     }
+    let Some(work) = locked(link, &about.id).await? else { return Ok(WorkClaim::Missing) };
     let is_free = work.state == WorkState::Queued || (!work.state.is_final() && work.leased <= 0);
     let settled = if is_free { work.settled() } else { None };
     if let Some(settled) = &settled {
@@ -394,6 +410,7 @@ fn record(row: &Row) -> Result<WorkRecord, Failure> {
 async fn present(link: &Link, worker: &WorkerRecord) -> Result<(), Failure> {
     let WorkerRecord { name, token, host, version, workspace, topics, running, capacity, draining } = worker;
     execute(link, "DELETE FROM workers WHERE seen < clock_timestamp() - interval '1 hour'", &[]).await?;
+    execute(link, FORGET, &[]).await?;
     let topics: Vec<Text<'_>> = topics.iter().map(|topic| Text(topic)).collect();
     let (running, capacity) = (integer(*running), integer(*capacity));
     let values: super::link::Values<'_> =
