@@ -13,17 +13,23 @@ use super::server;
 
 /// Nothing that was given takes longer to be settled when nothing is broken any more.
 const SETTLING: Duration = Duration::from_mins(5);
-/// Two have the same name.
-const WORKERS: [&str; 3] = ["one", "two", "two"];
+/// The second and the third have the same name, and so have all that follow, two by two.
+fn worker_name(number: usize) -> String {
+    format!("worker{}", number.div_ceil(2))
+}
+
 const SERVERS: usize = 2;
 /// Work that each server has open at once.
 const OPEN: usize = 12;
 
-/// When a run ends.
+/// How long a run is and how violent.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ChaosBounds {
     pub(super) time: Duration,
     pub(super) points: u64,
+    /// The usual time between two throws of the dice, of which two in three break something.
+    pub(super) pace: Duration,
+    pub(super) workers: usize,
 }
 
 /// What was broken, and how often.
@@ -58,6 +64,8 @@ struct Disorder {
     servers: Vec<Child>,
     dice: Dice,
     counts: FaultCounts,
+    /// Workers that do not run, and until when.
+    frozen: Vec<(u32, Instant)>,
 }
 
 impl Disorder {
@@ -71,35 +79,34 @@ impl Disorder {
         usize::try_from(self.dice.below(count as u64)).unwrap()
     }
 
-    async fn break_something(&mut self) {
-        match self.dice.below(60) {
-            0..=29 => {
-                let number = self.choose(WORKERS.len());
+    fn break_something(&mut self) {
+        match self.dice.below(1_000) {
+            0..=499 => {
+                let number = self.choose(self.workers.len());
                 kill(&mut self.workers[number]);
-                self.workers[number] = start(&self.place, WORKERS[number]);
+                self.workers[number] = start(&self.place, &worker_name(number));
                 self.counts.killed_workers += 1;
             }
-            30..=37 => {
+            500..=619 => {
                 let number = self.choose(SERVERS);
                 kill(&mut self.servers[number]);
                 self.counts.killed_servers += 1;
                 self.servers[number] = self.new_server();
             }
-            38..=40 => {
+            620..=659 => {
                 // Longer than its lease: others have its work when it comes back.
-                let number = self.choose(WORKERS.len());
-                signal(&self.workers[number], "STOP");
-                tokio::time::sleep(LEASE + Duration::from_millis(300)).await;
-                signal(&self.workers[number], "CONT");
+                let number = self.choose(self.workers.len());
+                signal(self.workers[number].id(), "STOP");
+                self.frozen.push((self.workers[number].id(), Instant::now() + LEASE + Duration::from_millis(300)));
                 self.counts.frozen += 1;
             }
-            41 => {
+            660..=667 => {
                 let keeps = self.dice.below(2) == 0;
                 self.nats.kill(keeps);
                 tokio::task::block_in_place(|| self.nats.resume());
                 self.counts.queue_restarts += 1;
             }
-            42 => {
+            668..=675 => {
                 // As a crash, or as an administrator does.
                 if self.dice.below(2) == 0 {
                     self.database.kill();
@@ -112,6 +119,16 @@ impl Disorder {
             _ => {}
         }
     }
+
+    /// Those that were frozen long enough and were not killed meanwhile come back.
+    fn thaw(&mut self, now: Instant) {
+        let living: Vec<u32> = self.workers.iter().map(Child::id).collect();
+        for (id, _) in self.frozen.extract_if(.., |(_, until)| *until <= now) {
+            if living.contains(&id) {
+                signal(id, "CONT");
+            }
+        }
+    }
 }
 
 pub(super) async fn run(seed: u64, bounds: ChaosBounds, fault: PlantedFault) -> ChaosRun {
@@ -119,14 +136,17 @@ pub(super) async fn run(seed: u64, bounds: ChaosBounds, fault: PlantedFault) -> 
     let place = ChaosPlace { database: database.schema("postgres"), queue: nats.address(), folder: folder.path().to_owned(), fault };
     let opened = place.database.clone();
     let work = tokio::task::spawn_blocking(move || PostgresLog::open(&opened).unwrap().work()).await.unwrap();
-    let workers = WORKERS.iter().map(|name| start(&place, name)).collect();
+    let workers = (0..bounds.workers).map(|number| start(&place, &worker_name(number))).collect();
     let servers = (0..SERVERS).map(|number| server::start(&place, &format!("first{number}"), seed + number as u64, OPEN)).collect();
-    let mut disorder = Disorder { nats, database, place, workers, servers, dice: Dice::new(seed), counts: FaultCounts::default() };
-    let until = Instant::now() + bounds.time;
+    let (counts, frozen) = (FaultCounts::default(), Vec::new());
+    let mut disorder = Disorder { nats, database, place, workers, servers, dice: Dice::new(seed), counts, frozen };
+    let (until, pause) = (Instant::now() + bounds.time, u64::try_from(bounds.pace.as_millis()).unwrap());
     while Instant::now() < until && disorder.counts.sum() < bounds.points {
-        tokio::time::sleep(Duration::from_millis(20 + disorder.dice.below(150))).await;
-        disorder.break_something().await;
+        tokio::time::sleep(Duration::from_millis(pause / 4 + disorder.dice.below(pause * 3 / 2))).await;
+        disorder.break_something();
+        disorder.thaw(Instant::now());
     }
+    disorder.thaw(until + LEASE * 10);
     // No new work, and nothing that breaks: what was recorded comes to an end.
     disorder.servers.iter_mut().for_each(kill);
     let evidence = settle(&disorder.place, &work, fault).await;
@@ -168,6 +188,6 @@ fn kill(process: &mut Child) {
     process.wait().ok();
 }
 
-fn signal(process: &Child, name: &str) {
-    Command::new("kill").args([&format!("-{name}"), &process.id().to_string()]).status().unwrap();
+fn signal(process: u32, name: &str) {
+    Command::new("kill").args([&format!("-{name}"), &process.to_string()]).status().unwrap();
 }
