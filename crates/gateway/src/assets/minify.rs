@@ -16,17 +16,21 @@ pub(crate) struct Minifier {
 impl Minifier {
     /// For a page of these files, name and content of each.
     pub(crate) fn new<'a>(files: impl Iterator<Item = (&'a str, &'a [u8])>) -> Self {
-        let scripts = files.filter(|(name, _)| name.ends_with(".js")).filter_map(|(_, content)| std::str::from_utf8(content).ok());
+        let scripts = files.filter(|(name, _)| ending(name) == "js").filter_map(|(_, content)| std::str::from_utf8(content).ok());
         Self { exports: ExportNames::of(scripts) }
     }
 
     /// The file as it is sent; kinds that are not known stay as they are.
     pub(crate) fn minify(&self, name: &str, content: &[u8]) -> Vec<u8> {
         let Ok(text) = std::str::from_utf8(content) else { return content.to_vec() };
-        match name.rsplit_once('.').map(|(_, ending)| ending) {
-            Some("js") => script::minify(text, &self.exports).into_bytes(),
-            Some("css") => css::minify(text).into_bytes(),
+        match ending(name) {
+            "js" => script::minify(text, &self.exports).into_bytes(),
+            "css" => css::minify(text).into_bytes(),
             _ => content.to_vec(),
         }
     }
+}
+
+fn ending(name: &str) -> &str {
+    name.rsplit_once('.').map_or("", |(_, ending)| ending)
 }
