@@ -54,8 +54,10 @@ fn search_parts(
     let passed: Vec<_> = parts.iter().map(|part| Arc::clone(&part.passed)).collect();
     let results: Vec<Mutex<io::Result<FileMatches>>> = parts.iter().map(|_| Mutex::new(Ok(FileMatches::default()))).collect();
     let waiting = Mutex::new(parts.into_iter().enumerate());
+    // Not as the condition of the loop, which would hold the lock while a part is searched.
+    let take = || locked(&waiting).next();
     let work = || {
-        while let Some((location, part)) = locked(&waiting).next() {
+        while let Some((location, part)) = take() {
             *locked(&results[location]) = one(part);
         }
     };
@@ -270,5 +272,70 @@ impl HelperThreads {
 impl Drop for HelperThreads {
     fn drop(&mut self) {
         HELPERS.fetch_sub(self.count - 1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Condvar;
+    use std::time::{Duration, SystemTime};
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::files::grep_search::params::Params;
+    use crate::files::grep_search::search::GrepBudget;
+
+    /// A file of which no part can be read before another one is read as well.
+    #[derive(Default)]
+    struct Meeting {
+        parts: Arc<(Mutex<usize>, Condvar)>,
+    }
+
+    struct MeetingPart {
+        parts: Arc<(Mutex<usize>, Condvar)>,
+        rest: &'static [u8],
+    }
+
+    impl Read for MeetingPart {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let (parts, arrived) = &*self.parts;
+            let mut count = locked(parts);
+            *count += 1;
+            arrived.notify_all();
+            let waited = arrived.wait_timeout_while(count, Duration::from_secs(20), |count| *count < 2).unwrap().1;
+            assert!(!waited.timed_out(), "nobody reads another part");
+            self.rest.read(buffer)
+        }
+    }
+
+    impl TreeEntry for Meeting {
+        fn path(&self) -> &Path {
+            Path::new("f")
+        }
+        fn is_directory(&self) -> bool {
+            false
+        }
+        fn facts(&self) -> io::Result<(u64, Option<SystemTime>)> {
+            Ok((8, None))
+        }
+        fn open(&self) -> io::Result<Box<dyn Read + Send>> {
+            self.open_from(0)
+        }
+        fn open_from(&self, offset: u64) -> io::Result<Box<dyn Read + Send>> {
+            const TEXT: &[u8] = b"a\na\na\na\na\na\na\na\n";
+            let rest = &TEXT[usize::try_from(offset).unwrap()..];
+            Ok(Box::new(MeetingPart { parts: Arc::clone(&self.parts), rest }))
+        }
+    }
+
+    #[test]
+    fn parts_are_searched_at_the_same_time() {
+        if std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1) {
+            let params: Params = serde_json::from_value(json!({"pattern": "a", "output_mode": "count"})).unwrap();
+            let run = GrepSearchRun::new(params.request().unwrap(), "f".to_owned(), true, GrepBudget::default());
+            assert_eq!(search(&run, &Meeting::default(), 16, 0, true).unwrap().matches, 8);
+        }
     }
 }
