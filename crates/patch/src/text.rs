@@ -128,15 +128,20 @@ impl<'a> LineTable<'a> {
     }
 
     fn up_to(most: usize, bytes: &'a [u8]) -> Result<Self, TooManyLines> {
+        let first = if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
         let breaks = LineBreaks::of(bytes);
-        let mut at = if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
-        let mut starts = Vec::new();
-        for line in breaks.lines(&bytes[at..]) {
-            if starts.len() == most {
-                return Err(TooManyLines);
-            }
-            starts.push(u32::try_from(at).map_err(|_| TooManyLines)?);
-            at += line.width();
+        let end = match breaks {
+            LineBreaks::Feeds => b'\n',
+            LineBreaks::Any => b'\r',
+        };
+        let ends = memchr_iter(end, &bytes[first..]).count();
+        if ends + usize::from(bytes.len() > first && bytes.last() != Some(&end)) > most {
+            return Err(TooManyLines);
+        }
+        let mut starts = Vec::with_capacity(ends + 1);
+        let behind = memchr_iter(end, &bytes[first..]).map(|at| first + at + 1);
+        for start in std::iter::once(first).chain(behind).filter(|start| *start < bytes.len()) {
+            starts.push(u32::try_from(start).map_err(|_| TooManyLines)?);
         }
         Ok(Self { bytes, breaks, starts })
     }
@@ -168,12 +173,20 @@ impl<'a> LineTable<'a> {
 
     /// A line; an empty one behind the last.
     pub fn get(&self, line: usize) -> FileLine<'a> {
-        self.breaks.first(self.span(line..line + 1))
+        let span = self.span(line..line + 1);
+        let (body, ending) = match span {
+            [body @ .., b'\r', b'\n'] => (body, LineEnding::CrLf),
+            [body @ .., b'\n'] => (body, LineEnding::Lf),
+            // In a file with line feeds, a return alone is content: there it is behind the last of them.
+            [body @ .., b'\r'] if self.breaks == LineBreaks::Any => (body, LineEnding::Cr),
+            body => (body, LineEnding::None),
+        };
+        FileLine { body, ending }
     }
 
     /// All lines in order.
     pub fn iter(&self) -> impl Iterator<Item = FileLine<'a>> {
-        self.breaks.lines(&self.bytes[self.start(0)..])
+        (0..self.len()).map(|line| self.get(line))
     }
 
     /// The whole file.
