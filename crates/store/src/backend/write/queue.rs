@@ -12,10 +12,12 @@ use tokio::sync::oneshot;
 use super::item::{ChangeAnswer, MAX_QUEUED_BYTES, MIN_WEIGHT, QueueItem, RECORD_BYTES, StoreChange, answer, bytes_of};
 use crate::{CallRecord, CallRow, StoreError};
 
-/// So many bytes of records are worth a commit at once, and one commit has no more: its records are in memory as they are written.
+/// One commit has no more bytes of records than this: they are in memory as they are written.
 const GROUP_BYTES: usize = 1 << 20;
+/// So many bytes of records are written at once. Some commits more than one: a burst of calls is over before the writer begins.
+const WORTH_WRITING: usize = 5 << 19;
 /// From here on calls wait for the writer to take what is queued: it may get no processor while they have it, and memory would grow.
-const MOST_AHEAD: usize = GROUP_BYTES + GROUP_BYTES / 2;
+const MOST_AHEAD: usize = 3 << 20;
 /// How long they wait for that, once for each group: a writer that needs longer waits for the disk or for another process.
 const LONGEST_AHEAD: Duration = Duration::from_millis(100);
 /// How long the writer waits for more before it commits, unless a caller waits. Long enough that a burst of calls is over by
@@ -31,7 +33,7 @@ enum WriterWait {
     No,
     /// Anything to do.
     Work,
-    /// Enough for a group, or a waiting caller.
+    /// Enough to write, or a waiting caller.
     Group,
     /// A waiting caller.
     Request,
@@ -297,7 +299,7 @@ impl QueueState {
         match waiting {
             WriterWait::No => false,
             WriterWait::Work => !self.items.is_empty(),
-            WriterWait::Group => self.urgent || self.bytes >= GROUP_BYTES,
+            WriterWait::Group => self.urgent || self.bytes >= WORTH_WRITING,
             WriterWait::Request => self.urgent,
         }
     }
