@@ -20,7 +20,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use self::questions::FleetQuestions;
-use self::volumes::SessionVolumes;
+use self::volumes::{AgentVolumes, SessionVolumes};
 use self::watcher::WorkerLog;
 use crate::arguments::{Common, WorkerArgs};
 use crate::commands::block_on;
@@ -36,6 +36,7 @@ pub(crate) fn run(common: &Common, request: &WorkerArgs, output: &Output) -> Res
         wire.repair_interrupted(&(Arc::clone(&store) as Arc<dyn CallLog>)).await;
         let link = FleetLink::required(&store).await?;
         let settings = settings(&wire, request)?;
+        let volumes = AgentVolumes::new(&wire, SessionVolumes { folder: request.volumes.clone(), remote: request.git.clone() })?;
         let approvals = PageApprovals::new(wire.settings.workspace.clone(), wire.own_file().ok());
         approvals.listen(Arc::new(FleetQuestions::new(link.queue.clone(), &approvals)));
         let served = ServedParts {
@@ -50,7 +51,6 @@ pub(crate) fn run(common: &Common, request: &WorkerArgs, output: &Output) -> Res
         // Before it says that it is ready: servers look for a worker that offers a tool.
         link.work.present(settings.record.clone()).await?;
         show(&settings, output)?;
-        let volumes = SessionVolumes { folder: request.volumes.clone(), remote: request.git.clone() };
         let runner = Arc::new(WorkerRunner { common: common.clone(), output: output.clone(), link: link.clone(), served, volumes });
         let metrics = FleetMetrics::new(link.work.clone());
         let stop = CancellationToken::new();
@@ -101,7 +101,7 @@ struct WorkerRunner {
     output: Output,
     link: FleetLink,
     served: ServedParts,
-    volumes: SessionVolumes,
+    volumes: AgentVolumes,
 }
 
 impl WorkerRunner {

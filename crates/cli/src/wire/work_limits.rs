@@ -69,6 +69,11 @@ mod given {
             })
         }
 
+        /// The label that workers need for work of this agent.
+        pub(crate) fn worker_label(&self) -> Option<&str> {
+            self.settings.provenance.value_at(&["agents", &self.settings.agent, "worker", "label"]).as_text()
+        }
+
         /// The same, for work with these limits.
         pub(crate) fn limited_by(mut self, limits: WorkLimits) -> Result<Self, Failure> {
             self.policy = policy::policy(&self.settings.config, &self.settings.provenance, &self.registry, limits.rules())?;

@@ -1,12 +1,13 @@
 //! Turns and calls that this server gives to workers, and what workers tell of them.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Weak;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use haft_agent::{TurnEnd, TurnEndRecord, TurnEventRecord};
 use haft_contract::{Access, BoxFuture, ToolResult};
-use haft_fleet::{Dispatcher, FleetMetrics, subject_of_session, topic_of_call, topic_of_turn};
+use haft_fleet::{Dispatcher, FleetError, FleetMetrics, subject_of_session, topic_of_call, topic_of_turn};
 use haft_gateway::{RemoteEvent, RemoteMessage, RemoteTurn, RemoteTurns, ServedSessions, ToolRequest};
 use haft_store::{NewWork, WorkRecord, WorkState, new_uuid};
 use haft_tui::chat::ChatOptions;
@@ -22,8 +23,16 @@ use crate::wire::{self, CallWork, FleetLink, TurnWork, WorkBody};
 /// A turn waits for a worker no longer than this.
 const TURN_PATIENCE: Duration = Duration::from_hours(1);
 const CALL_PATIENCE: Duration = Duration::from_mins(5);
-/// After a failure of the queue.
+/// After a failure of the queue or the database.
 const AGAIN: Duration = Duration::from_millis(500);
+/// A database that is away for longer is given up, beyond the patience of the store itself.
+const STORE_PATIENCE: Duration = Duration::from_mins(2);
+/// How often it is looked for turns that nobody runs any more.
+const LOOK: Duration = Duration::from_secs(5);
+/// Before the id of a session that a turn needs for itself alone.
+const SESSION: &str = "session ";
+/// A worker that begins just now, or follows one that was lost, did not hear that the user wants the turn to end.
+const STOP_AGAIN: Duration = Duration::from_secs(1);
 
 /// Gives turns to workers.
 pub(super) struct FleetTurns {
@@ -51,9 +60,10 @@ impl FleetTurns {
     fn turn_work(&self, turn: RemoteTurn) -> Result<NewWork, Failure> {
         let backend = self.backend.upgrade().ok_or_else(|| Failure::failed("execution_error", "the server is stopping"))?;
         let options = ChatOptions { agent: Some(turn.agent.clone()), access: turn.access, ..ChatOptions::default() };
-        let limits = backend.wire(&options)?.work_limits()?;
+        let wire = backend.wire(&options)?;
+        let limits = wire.work_limits()?;
         let RemoteTurn { session, agent, text, blocks, model, messages, .. } = turn;
-        let (topic, holds) = (topic_of_turn(&agent, None), format!("session {session}"));
+        let (topic, holds) = (topic_of_turn(&agent, wire.worker_label()), held_by(&session));
         let body = WorkBody::Turn(Box::new(TurnWork { session, agent, text, blocks, model, messages, limits }));
         // Another worker continues what one has begun: results of calls are in the history, and the rest is reported as unknown.
         Ok(NewWork {
@@ -70,22 +80,10 @@ impl FleetTurns {
     async fn turn(&self, turn: RemoteTurn, cancel: &CancellationToken) -> Result<TurnEnd, String> {
         let session = turn.session.clone();
         let work = self.turn_work(turn).map_err(|failure| failure.message.clone())?;
-        let (id, dispatcher) = (work.id.clone(), self.dispatcher());
-        let mut running = std::pin::pin!(dispatcher.run_detached(work));
-        let settled = tokio::select! {
-            settled = &mut running => settled,
-            () = cancel.cancelled() => {
-                // One that runs ends by itself, and says how; one that waits is not begun.
-                self.tell(&session, RemoteMessage::Cancel);
-                if let Ok(Some(record)) = self.link.work.look(&id).await
-                    && record.state == WorkState::Queued
-                {
-                    self.link.work.cancel(&id).await.ok();
-                }
-                running.await
-            }
+        let record = tokio::select! {
+            settled = self.settled(&work) => settled.map_err(|error| error.to_string())?,
+            never = self.stop_turn(&session, &work.id, cancel) => match never {},
         };
-        let record = settled.map_err(|error| error.to_string())?;
         let outcome = record.outcome.as_deref().and_then(|outcome| serde_json::from_str::<TurnOutcome>(outcome).ok());
         if let Some(outcome) = outcome {
             return Ok(outcome.end.into());
@@ -96,12 +94,46 @@ impl FleetTurns {
         Err(unsettled(&record))
     }
 
+    /// The end of a turn. A database that is away for some time has not forgotten it: the same work twice is one.
+    async fn settled(&self, work: &NewWork) -> Result<WorkRecord, FleetError> {
+        let dispatcher = self.dispatcher();
+        let mut answered = Instant::now();
+        loop {
+            let asked = Instant::now();
+            match dispatcher.run_detached(work.clone()).await {
+                Err(FleetError::Store(error)) if answered.elapsed() < STORE_PATIENCE || asked.elapsed() > STORE_PATIENCE => {
+                    warn(&format!("how a turn stands is not known now: {error}"));
+                    if asked.elapsed() > STORE_PATIENCE {
+                        answered = Instant::now();
+                    }
+                    tokio::time::sleep(AGAIN).await;
+                }
+                settled => return settled,
+            }
+        }
+    }
+
+    /// Once the user wants it to end: a turn that waits is not begun, and one that runs ends by itself and says how.
+    async fn stop_turn(&self, session: &str, id: &str, cancel: &CancellationToken) -> Infallible {
+        cancel.cancelled().await;
+        loop {
+            let mut pause = STOP_AGAIN;
+            match self.link.work.look(id).await {
+                Ok(Some(record)) if record.state == WorkState::Queued => drop(self.link.work.cancel(id).await),
+                // It is being recorded.
+                Ok(None) => pause /= 20,
+                _ => self.tell(session, RemoteMessage::Cancel),
+            }
+            tokio::time::sleep(pause).await;
+        }
+    }
+
     /// Calls a tool on a worker that offers it; `None` if there is none.
     pub(super) async fn call(&self, request: &ToolRequest, call_id: &str) -> Result<Option<ToolResult>, Failure> {
         let Some(backend) = self.backend.upgrade() else { return Ok(None) };
         let wire = backend.wire_of(request.agent.as_deref())?;
         let Some(entry) = wire.registry.get(&request.tool) else { return Ok(None) };
-        let topic = topic_of_call(entry.name(), None);
+        let topic = topic_of_call(entry.name(), wire.worker_label());
         if !self.link.work.workers().await?.iter().any(|worker| worker.topics.contains(&topic)) {
             return Ok(None);
         }
@@ -120,6 +152,11 @@ impl FleetTurns {
         let result = outcome.and_then(|outcome| outcome.result.into_result());
         result.map(Some).ok_or_else(|| Failure::failed("execution_error", unsettled(&record)))
     }
+}
+
+/// What a turn needs for itself alone.
+fn held_by(session: &str) -> String {
+    format!("{SESSION}{session}")
 }
 
 /// Why work has no outcome.
@@ -164,11 +201,12 @@ pub(super) async fn begin(
 ) -> Result<(), Failure> {
     wire::serve_metrics(&FleetMetrics::new(link.work.clone()), metrics, stop).await?;
     note(&format!("Workers of the queue {} run the turns of this server.", link.queue.name()));
+    tokio::spawn(end_lost(link.clone(), sessions.clone(), stop.child_token()));
     tokio::spawn(follow(link, sessions.clone(), stop.child_token()));
     Ok(())
 }
 
-/// Shows what workers tell, from now on; after a break it continues with the next number.
+/// Shows what workers tell, with what they told of turns that run already; after a break it continues with the next number.
 async fn follow(link: FleetLink, sessions: ServedSessions, stop: CancellationToken) {
     let mut last = None;
     while !stop.is_cancelled() {
@@ -182,6 +220,10 @@ async fn follow(link: FleetLink, sessions: ServedSessions, stop: CancellationTok
 
 async fn follow_once(link: &FleetLink, sessions: &ServedSessions, last: &mut Option<u64>) {
     let Ok(mut events) = link.queue.events(&subject_of_session(">"), *last).await else { return };
+    if last.is_none() || events.has_missed {
+        catch_up(link, sessions, events.last()).await;
+        *last = Some(events.last());
+    }
     while let Ok(event) = events.next().await {
         *last = Some(event.sequence);
         // Of another version: what cannot be read is not shown.
@@ -189,5 +231,45 @@ async fn follow_once(link: &FleetLink, sessions: &ServedSessions, last: &mut Opt
         for event in events {
             sessions.told(&session, event).await;
         }
+    }
+}
+
+/// Shows the turns that run when this server starts, or of which it missed something, as far as their events are kept.
+async fn catch_up(link: &FleetLink, sessions: &ServedSessions, until: u64) {
+    for session in sessions.mirrored() {
+        sessions.told(&session, RemoteEvent::Over).await;
+    }
+    let (held, own) = (link.work.held().await.unwrap_or_default(), sessions.running());
+    for session in held.iter().filter_map(|held| held.strip_prefix(SESSION)).filter(|session| own.iter().all(|own| own != session)) {
+        let Ok(past) = link.queue.past_events(&subject_of_session(session), until).await else { return };
+        let told = past.iter().filter_map(|event| serde_json::from_slice::<SessionEvents>(&event.body).ok());
+        let told: Vec<RemoteEvent> = told.flat_map(|told| told.events).collect();
+        let earlier_turns = told.iter().rposition(|event| *event == RemoteEvent::Over).map_or(0, |over| over + 1);
+        for event in told.into_iter().skip(earlier_turns) {
+            sessions.told(session, event).await;
+        }
+    }
+}
+
+/// Ends what is shown of turns that nobody runs any more, and of which nobody says so: their server and their worker were lost.
+async fn end_lost(link: FleetLink, sessions: ServedSessions, stop: CancellationToken) {
+    let mut absent = Vec::new();
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(LOOK) => {}
+        }
+        let mirrored = sessions.mirrored();
+        if mirrored.is_empty() {
+            absent.clear();
+            continue;
+        }
+        let Ok(held) = link.work.held().await else { continue };
+        let gone: Vec<String> = mirrored.into_iter().filter(|session| !held.contains(&held_by(session))).collect();
+        // Its last events may be on their way.
+        for session in gone.iter().filter(|session| absent.contains(*session)) {
+            sessions.told(session, RemoteEvent::Over).await;
+        }
+        absent = gone;
     }
 }

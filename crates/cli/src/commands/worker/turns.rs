@@ -9,6 +9,7 @@ use haft_gateway::{RemoteEvent, RemoteMessage};
 use haft_provider::Message;
 use haft_store::{SessionOwner, SessionRecord, StoreError};
 use haft_tui::chat::{ChatBackend, close_conversation, open_conversation, page_prompt};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::watcher::TurnSink;
@@ -20,21 +21,33 @@ use crate::wire::{TurnProgress, TurnWork, turn_progress};
 /// How long a worker that was lost may still have the session: the server of the database ends its connection in this time.
 const CLAIM_PATIENCE: Duration = Duration::from_secs(45);
 const CLAIM_AGAIN: Duration = Duration::from_millis(250);
+/// How long the queue may take to know that this worker listens.
+const LISTEN_PATIENCE: Duration = Duration::from_secs(5);
 /// What the model is told when another worker had the turn before.
 const CUT_OFF: &str = "[The worker of this turn was lost.] Your turn was cut off. Continue it: do not repeat what is done.";
 
 impl WorkerRunner {
     pub(super) async fn turn(&self, work: &TakenWork, turn: TurnWork) -> String {
+        // Before servers know that it begins, so that nothing that they say from then on is missed.
+        let told = timeout(LISTEN_PATIENCE, self.link.queue.listen(&turn.session)).await;
         let sink = TurnSink::open(self.link.queue.clone(), &turn.session);
         let begin = RemoteEvent::Begin { agent: turn.agent.clone(), text: turn.text.clone(), messages: turn.messages };
         sink.send(begin);
-        let end = self.run_turn(work, &turn, &sink).await.unwrap_or_else(|failure| failed(&failure));
+        // A turn that cannot be told anything comes to its end all the same.
+        let told = told.ok().and_then(Result::ok);
+        let end = self.run_turn(work, &turn, &sink, told).await.unwrap_or_else(|failure| failed(&failure));
         sink.send(RemoteEvent::Over);
         sink.close().await;
         outcome(&end)
     }
 
-    async fn run_turn(&self, work: &TakenWork, turn: &TurnWork, sink: &TurnSink) -> Result<TurnEnd, Failure> {
+    async fn run_turn(
+        &self,
+        work: &TakenWork,
+        turn: &TurnWork,
+        sink: &TurnSink,
+        told: Option<ControlMessages>,
+    ) -> Result<TurnEnd, Failure> {
         let sessions = self.served.store.sessions();
         let record = sessions.open(&turn.session).await?;
         self.wait_until_free(&record).await?;
@@ -50,7 +63,8 @@ impl WorkerRunner {
             TurnProgress::Begun => CUT_OFF,
             TurnProgress::Nothing => &turn.text,
         };
-        let folder = self.volumes.open(&record).await?;
+        let volumes = self.volumes.of(&turn.agent);
+        let folder = volumes.open(&record).await?;
         let wire = self.wire(&turn.agent, Some(folder.clone()), turn.limits.clone())?;
         let chat = Backend::new(wire, &self.output);
         let mut conversation = open_conversation(&chat, turn.model.as_deref(), Some(&record), Arc::new(sink.clone())).await?;
@@ -62,11 +76,10 @@ impl WorkerRunner {
             conversation.title_from(text).await?;
         }
         prompt.prepare(&conversation.runner.session)?;
-        let told = self.link.queue.listen(&turn.session).await.map_err(|error| crate::wire::fleet_failure(&error))?;
         let end = drive(&mut conversation.runner, message, told).await;
         conversation.log.flush().await?;
         close_conversation(conversation).await?;
-        self.volumes.save(&folder, &record).await?;
+        volumes.save(&folder, &record).await?;
         Ok(end)
     }
 
@@ -83,13 +96,19 @@ impl WorkerRunner {
 }
 
 /// Runs the turn, and does what servers say meanwhile.
-async fn drive(runner: &mut Runner, message: Message, mut told: ControlMessages) -> TurnEnd {
+async fn drive(runner: &mut Runner, message: Message, mut told: Option<ControlMessages>) -> TurnEnd {
     let (cancel, steering) = (CancellationToken::new(), runner.steering.clone());
     let mut running = std::pin::pin!(runner.turn(message, &cancel));
     loop {
+        let next = async {
+            match &mut told {
+                Some(told) => told.next().await,
+                None => None,
+            }
+        };
         tokio::select! {
             end = &mut running => return end,
-            Some(message) = told.next() => match serde_json::from_slice(&message) {
+            Some(message) = next => match serde_json::from_slice(&message) {
                 Ok(RemoteMessage::Cancel) => cancel.cancel(),
                 Ok(RemoteMessage::Say { text }) => steering.say(text),
                 // Answers are for the question.

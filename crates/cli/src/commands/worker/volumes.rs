@@ -1,15 +1,19 @@
 //! The folder of a session on this worker: where the session has it, a volume of its own, or a clone of a Git remote.
 //!
 //! One worker has a session at a time, so one has its volume. The settings of a clone lie beside it, where no tool reaches them: what a model
-//! writes is never what Git runs.
+//! writes is never what Git runs. Git would also run what the settings of a repository within the folder say, as soon as it compares one that
+//! the index names. So it compares none: those of the remote are skipped, and those that a model made are not part of the session.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use haft_store::SessionRecord;
+use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
 use crate::failure::Failure;
+use crate::wire::Wire;
 
 /// Where folders of sessions are.
 #[derive(Debug, Clone, Default)]
@@ -18,7 +22,43 @@ pub(super) struct SessionVolumes {
     pub(super) remote: Option<String>,
 }
 
+/// The same for each agent, where its settings say something else than the worker's options.
+#[derive(Debug, Clone, Default)]
+pub(super) struct AgentVolumes {
+    usual: SessionVolumes,
+    by_agent: HashMap<String, SessionVolumes>,
+}
+
+impl AgentVolumes {
+    pub(super) fn new(wire: &Wire, usual: SessionVolumes) -> Result<Self, Failure> {
+        let of_agent = |agent: String| Ok((agent.clone(), usual.of_agent(wire, &agent)?));
+        let by_agent = wire.agents().into_iter().map(of_agent).collect::<Result<_, Failure>>()?;
+        Ok(Self { usual, by_agent })
+    }
+
+    pub(super) fn of(&self, agent: &str) -> &SessionVolumes {
+        self.by_agent.get(agent).unwrap_or(&self.usual)
+    }
+}
+
 impl SessionVolumes {
+    fn of_agent(&self, wire: &Wire, agent: &str) -> Result<Self, Failure> {
+        let text = |name: &str| wire.settings.provenance.value_at(&["agents", agent, "worker", name]).as_text().map(str::to_owned);
+        let remote = text("git").or_else(|| self.remote.clone());
+        let missing = |what: &str, help: &str| {
+            let message = format!("agents.{agent}.worker.folder needs {what}, which is missing");
+            Err(Failure::usage(message).help(help.to_owned()))
+        };
+        match (text("folder").as_deref(), &self.folder, &remote) {
+            (None, ..) => Ok(self.clone()),
+            (Some("shared"), ..) => Ok(Self::default()),
+            (Some(_), None, _) => missing("a folder for volumes", "start the worker with --volumes DIR"),
+            (Some("git"), _, None) => missing("a remote", "set the key git beside it, or start the worker with --git URL"),
+            (Some("git"), folder, _) => Ok(Self { folder: folder.clone(), remote }),
+            (Some(_), folder, _) => Ok(Self { folder: folder.clone(), remote: None }),
+        }
+    }
+
     /// The folder of a session, as the last turn left it.
     pub(super) async fn open(&self, record: &SessionRecord) -> Result<PathBuf, Failure> {
         let Some(volumes) = &self.folder else { return existing(&record.workspace) };
@@ -36,6 +76,8 @@ impl SessionVolumes {
             return Ok(());
         }
         git(folder, &["add", "--all"]).await?;
+        // New ones only: the others are skipped.
+        for_nested(folder, Some(b'H'), "--force-remove").await?;
         if git(folder, &["diff", "--cached", "--quiet"]).await.is_ok() {
             return Ok(());
         }
@@ -62,7 +104,21 @@ async fn update_clone(folder: &Path, record: &SessionRecord, remote: &str) -> Re
     };
     // What a worker that was lost left here and did not push is not part of the session.
     git(folder, &["checkout", "--quiet", "--force", "-B", &branch(record), &start]).await?;
+    for_nested(folder, None, "--skip-worktree").await?;
     git(folder, &["clean", "--quiet", "-ffd"]).await
+}
+
+/// Changes the entries of the index that are repositories of their own: those with this tag, or all.
+async fn for_nested(folder: &Path, tag: Option<u8>, change: &str) -> Result<(), Failure> {
+    let listed = git_output(folder, &["ls-files", "-t", "--stage", "-z"], &[]).await?;
+    // A tag, a space, the mode, the hash, a number, a tab, and the path.
+    let is_nested = |entry: &&[u8]| entry.get(2..8) == Some(b"160000") && tag.is_none_or(|tag| entry[0] == tag);
+    let path = |entry: &[u8]| entry.iter().position(|byte| *byte == b'\t').map(|tab| [&entry[tab + 1..], b"\0"].concat());
+    let paths: Vec<u8> = listed.split(|byte| *byte == 0).filter(is_nested).filter_map(path).flatten().collect();
+    if paths.is_empty() {
+        return Ok(());
+    }
+    git_output(folder, &["update-index", "-z", change, "--stdin"], &paths).await.map(drop)
 }
 
 fn branch(record: &SessionRecord) -> String {
@@ -79,12 +135,31 @@ fn git_folder(folder: &Path) -> PathBuf {
 }
 
 async fn git(folder: &Path, words: &[&str]) -> Result<(), Failure> {
+    git_output(folder, words, &[]).await.map(drop)
+}
+
+/// Runs Git with this on its standard input.
+async fn git_output(folder: &Path, words: &[&str], input: &[u8]) -> Result<Vec<u8>, Failure> {
     let mut command = Command::new("git");
-    command.arg("--git-dir").arg(git_folder(folder)).arg("--work-tree").arg(folder).args(["-c", "core.hooksPath=/dev/null"]).args(words);
-    command.current_dir(folder).env("GIT_TERMINAL_PROMPT", "0").stdin(Stdio::null()).kill_on_drop(true);
-    let output = command.output().await.map_err(|error| failed(folder, &format!("git cannot be run: {error}")))?;
+    command.arg("--git-dir").arg(git_folder(folder)).arg("--work-tree").arg(folder);
+    command.args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "submodule.recurse=false"]).args(words);
+    command.current_dir(folder).env("GIT_TERMINAL_PROMPT", "0").kill_on_drop(true);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let broken = |error: std::io::Error| failed(folder, &format!("git cannot be run: {error}"));
+    let mut child = command.spawn().map_err(broken)?;
+    let stdin = child.stdin.take();
+    let (_, output) = tokio::join!(
+        async {
+            if let Some(mut stdin) = stdin {
+                // One that ends early says why.
+                stdin.write_all(input).await.ok();
+            }
+        },
+        child.wait_with_output()
+    );
+    let output = output.map_err(broken)?;
     if output.status.success() {
-        return Ok(());
+        return Ok(output.stdout);
     }
     let told = String::from_utf8_lossy(&output.stderr);
     let why = told.lines().last().unwrap_or("it says nothing");
@@ -104,4 +179,63 @@ fn existing(folder: &Path) -> Result<PathBuf, Failure> {
     let message = format!("the folder '{}' of the session is not on this worker", folder.display());
     let help = "mount it at the same path on every worker, or give each session a folder with --volumes DIR, or a clone with --git URL";
     Err(Failure::failed("file_not_found", message).help(help))
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_store::{InMemorySessionStore, NewSession, SessionStore};
+
+    use super::*;
+
+    fn sh(folder: &Path, script: &str) -> String {
+        let mut command = std::process::Command::new("sh");
+        command.args(["-ec", script]).current_dir(folder).env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
+        for (name, value) in
+            [("GIT_AUTHOR_NAME", "t"), ("GIT_AUTHOR_EMAIL", "t@t"), ("GIT_COMMITTER_NAME", "t"), ("GIT_COMMITTER_EMAIL", "t@t")]
+        {
+            command.env(name, value);
+        }
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// A repository whose settings name programs. They must run as soon as Git compares it.
+    const PLANT: &str = "rm -rf $NAME; mkdir $NAME; cd $NAME; git init --quiet; echo b > b; git add b; git commit --quiet -m b
+        git config core.fsmonitor \"echo ran >> $MARKER; false\"
+        git config filter.x.clean \"echo ran >> $MARKER; cat\"
+        echo '* filter=x' > .gitattributes; echo c >> b";
+
+    #[tokio::test]
+    async fn repository_that_a_model_makes_in_its_folder_runs_nothing_on_the_worker() {
+        let world = tempfile::tempdir().unwrap();
+        let (remote, marker) = (world.path().join("remote"), world.path().join("marker"));
+        std::fs::create_dir(&remote).unwrap();
+        // The remote has a repository of its own within it.
+        let setup = "git init --quiet -b main; echo a > a; mkdir own; (cd own; git init --quiet; git commit --quiet --allow-empty -m o)
+            git add a own 2>/dev/null; git commit --quiet -m first; rm -r own; mkdir own";
+        sh(&remote, setup);
+        let volumes = SessionVolumes { folder: Some(world.path().join("v")), remote: Some(remote.display().to_string()) };
+        let session = NewSession::new("main", Path::new("/elsewhere"));
+        let record = InMemorySessionStore::default().create(session).await.unwrap();
+        let plant = |folder: &Path, name: &str| {
+            sh(folder, &format!("NAME={name}; MARKER={}; {PLANT}", marker.display()));
+        };
+        for turn in ["one", "two", "three"] {
+            let folder = volumes.open(&record).await.unwrap();
+            plant(&folder, "own");
+            plant(&folder, "new");
+            std::fs::write(folder.join("a"), turn).unwrap();
+            volumes.save(&folder, &record).await.unwrap();
+            let branch = branch(&record);
+            assert_eq!(sh(&remote, &format!("git show {branch}:a")), turn, "what changed is pushed");
+            assert_eq!(sh(&remote, &format!("git ls-tree --name-only {branch}")), "a\nown\n", "a repository of the model is not");
+            assert!(!marker.exists(), "{turn}: a program of the model ran");
+        }
+        // The test is one: Git does run them where it compares.
+        let folder = volumes.open(&record).await.unwrap();
+        plant(&folder, "own");
+        sh(&folder, "cd own; git status");
+        assert!(marker.exists());
+    }
 }
