@@ -1,5 +1,7 @@
 //! Servers and workers as processes of their own, on a real database and a real queue.
 
+mod kills;
+
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -16,7 +18,8 @@ const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A database and a queue, and the workspace that all machines share.
 struct Fleet {
-    _database: PostgresServer,
+    database: PostgresServer,
+    name: String,
     _queue: NatsServer,
     variables: [(&'static str, String); 3],
     shared: World,
@@ -25,9 +28,10 @@ struct Fleet {
 impl Fleet {
     fn new() -> Self {
         let (database, queue) = (PostgresServer::start(), NatsServer::start());
-        let address = database.address(&database.database());
+        let name = database.database();
+        let address = database.address(&name);
         let variables = [("HAFT_STORE", address), ("HAFT_QUEUE", queue.address()), ("HAFT_LOCAL_MODELS", String::new())];
-        Self { _database: database, _queue: queue, variables, shared: World::new() }
+        Self { database, name, _queue: queue, variables, shared: World::new() }
     }
 
     fn variables(&self) -> Vec<(&str, &str)> {
@@ -137,7 +141,7 @@ fn turn_of_one_server_runs_on_a_worker_and_the_pages_of_all_servers_show_it() {
     let stored = wait_until_idle(&page, &session);
     assert_eq!(stored["items"], wait_until_idle(&other, &session)["items"]);
     let kinds: Vec<&str> = stored["items"].as_array().unwrap().iter().map(|item| item["type"].as_str().unwrap()).collect();
-    assert_eq!(kinds, ["user", "assistant", "call", "assistant"]);
+    assert_eq!(kinds, ["user", "call", "assistant"]);
     // The other server continues the conversation.
     let again = other.turn(&session, "what time is it?");
     assert!(again.iter().any(|(name, data)| is_end(name, data) && data["item"]["reason"] == "done"), "{again:?}");
@@ -196,6 +200,63 @@ fn question_of_a_worker_is_answered_on_the_page_of_any_server() {
     }
     assert_eq!(fleet.shared.read("b.txt"), "hi\n");
     assert_eq!(other.read("/api/approvals")["approvals"], json!([]));
+}
+
+#[test]
+fn server_that_is_killed_in_a_turn_shows_it_again_and_takes_its_answers() {
+    let fleet = Fleet::new();
+    let (one, asks) = (fleet.machine(""), fleet.machine(ASKS));
+    let mut served = fleet.server(&one);
+    let mut worker = fleet.worker(&asks, &[]);
+    let page = served.page();
+    let session = page.create();
+    let mut events = page.events("");
+    page.post(&format!("/api/sessions/{session}/messages"), &json!({ "text": "write \"hi\" to d.txt" }));
+    events.until(|name, _| name == "approval");
+    served.kill();
+    let served = fleet.server(&one);
+    let page = served.page();
+    // The turn still runs and asks, and the server that gave it away is gone.
+    let until = Instant::now() + PATIENCE;
+    let approval = loop {
+        let approvals = page.read("/api/approvals")["approvals"].clone();
+        if let Some(approval) = approvals.as_array().unwrap().first() {
+            break approval.clone();
+        }
+        assert!(Instant::now() < until, "the question is not shown again");
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    assert_eq!(page.read(&format!("/api/sessions/{session}"))["state"], "waiting");
+    let path = format!("/api/approvals/{}", approval["id"].as_str().unwrap());
+    assert_eq!(page.post(&path, &json!({ "fingerprint": approval["fingerprint"], "answer": "once" })).status, 200);
+    worker.wait_for("done");
+    let stored = wait_until_idle(&page, &session);
+    let kinds: Vec<&str> = stored["items"].as_array().unwrap().iter().map(|item| item["type"].as_str().unwrap()).collect();
+    assert_eq!((kinds, fleet.shared.read("d.txt").as_str()), (vec!["user", "call", "assistant"], "hi\n"));
+}
+
+#[test]
+fn message_and_stop_before_a_worker_has_the_turn_reach_it() {
+    let fleet = Fleet::new();
+    let (one, machine) = (fleet.machine(""), fleet.machine(""));
+    let served = fleet.server(&one);
+    let page = served.page();
+    let send = |session: &str, text: &str| page.post(&format!("/api/sessions/{session}/messages"), &json!({ "text": text }));
+    // Nobody works yet.
+    let (said, stopped) = (page.create(), page.create());
+    for (session, text) in [(&said, "what time is it?"), (&said, "how much memory is there?"), (&stopped, "write \"hi\" to e.txt")] {
+        assert_eq!(send(session, text).status, 202);
+    }
+    assert_eq!(page.post(&format!("/api/sessions/{stopped}/cancel"), &json!({})).status, 200);
+    let _worker = fleet.worker(&machine, &["--capacity", "2"]);
+    let stored = wait_until_idle(&page, &said)["items"].to_string();
+    assert!(stored.contains("how much memory is there?"), "{stored}");
+    let until = Instant::now() + PATIENCE;
+    while page.read(&format!("/api/sessions/{stopped}"))["state"] != "idle" {
+        assert!(Instant::now() < until, "the turn does not end");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(!fleet.shared.file("e.txt").exists());
 }
 
 #[test]
@@ -265,6 +326,33 @@ fn session_has_a_clone_on_each_worker_and_each_turn_is_pushed() {
 }
 
 #[test]
+fn agent_states_the_label_of_its_workers_and_the_kind_of_its_folders() {
+    let fleet = Fleet::new();
+    let config = "[agents.artist.worker]\nlabel = \"gpu\"\nfolder = \"volume\"\n[agents.main.worker]\nfolder = \"shared\"\n";
+    let (one, plain, gpu) = (fleet.machine(config), fleet.machine(config), fleet.machine(config));
+    let served = fleet.server(&one);
+    let page = served.page();
+    let ran = fleet.run(&plain, &["worker"]);
+    assert!(ran.code == 2 && ran.stderr.contains("--volumes DIR"), "{ran:?}");
+    let volumes = plain.path("volumes");
+    let words = ["--volumes", volumes.to_str().unwrap()];
+    let _plain = fleet.worker(&plain, &words);
+    let create = |agent: &str| page.post("/api/sessions", &json!({ "agent": agent })).json()["id"].as_str().unwrap().to_owned();
+    let (artist, main) = (create("artist"), create("main"));
+    let sent = page.post(&format!("/api/sessions/{artist}/messages"), &json!({ "text": "write \"hi\" to f.txt" }));
+    assert_eq!(sent.status, 202, "{}", sent.body);
+    // The worker without the label does other work meanwhile.
+    page.turn(&main, "write \"hi\" to f.txt");
+    let status = fleet.status(&one);
+    assert_eq!((&status["queues"][0]["topic"], &status["queues"][0]["queued"]), (&json!("turn.gpu.artist"), &json!(1)), "{status}");
+    let mut worker = fleet.worker(&gpu, &[&words[..], &["--labels", "gpu"]].concat());
+    worker.wait_for("done");
+    wait_until_idle(&page, &artist);
+    let file = |session: &str| std::fs::read_to_string(volumes.join(session).join("f.txt")).ok();
+    assert_eq!((file(&artist).as_deref(), file(&main), fleet.shared.read("f.txt").as_str()), (Some("hi\n"), None, "hi\n"));
+}
+
+#[test]
 fn call_of_a_tool_runs_on_a_worker_that_offers_it() {
     let fleet = Fleet::new();
     let (one, machine) = (fleet.machine(""), fleet.machine(""));
@@ -281,6 +369,34 @@ fn call_of_a_tool_runs_on_a_worker_that_offers_it() {
     drop(worker);
     let answer = fleet.server(&fleet.machine("")).page().post("/api/tools/get_current_time/invoke", &json!({}));
     assert_eq!(answer.status, 200, "{}", answer.body);
+}
+
+/// What a newer program does when it starts: it adds, with values for programs that do not know of it.
+const NEWER: &str = "ALTER TABLE work ADD COLUMN newer TEXT NOT NULL DEFAULT ''; ALTER TABLE sessions ADD COLUMN newer TEXT NOT NULL DEFAULT ''; \
+     UPDATE haft_server_schema SET version = version + 1; UPDATE haft_schema SET version = version + 1";
+
+#[test]
+fn processes_of_two_versions_share_a_schema_until_something_is_taken_away() {
+    let fleet = Fleet::new();
+    let (one, machine) = (fleet.machine(""), fleet.machine(""));
+    let (served, worker) = (fleet.server(&one), fleet.worker(&machine, &[]));
+    let page = served.page();
+    let session = page.create();
+    let is_done = || {
+        let events = page.turn(&session, "what time is it?");
+        events.iter().any(|(name, data)| is_end(name, data) && data["item"]["reason"] == "done")
+    };
+    assert!(is_done());
+    fleet.database.sql(&fleet.name, NEWER);
+    assert!(is_done(), "what runs continues");
+    // One after the other is replaced; an older one may still start.
+    drop(worker);
+    let _worker = fleet.worker(&machine, &[]);
+    assert!(is_done());
+    // The second step, when no process needs what is old: an older one does not start any more.
+    fleet.database.sql(&fleet.name, "UPDATE haft_server_schema SET oldest = version");
+    let refused = fleet.run(&fleet.machine(""), &["worker"]);
+    assert!(refused.code != 0 && refused.stderr.contains("use a newer haft"), "{refused:?}");
 }
 
 #[test]

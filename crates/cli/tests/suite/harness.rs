@@ -14,6 +14,9 @@ use super::processes::end_processes_in;
 /// Set where the tests run again as an ordinary user, who may not reach the folder of the build.
 pub(crate) const HAFT: &str = "HAFT_TEST_BINARY";
 
+/// The address of a PostgreSQL server: there each world has its state, in a schema of its own. Else in a file.
+const STORE: &str = "HAFT_TEST_STORE";
+
 /// The binary that is tested.
 pub(crate) fn haft() -> PathBuf {
     std::env::var_os(HAFT).map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_haft")), PathBuf::from)
@@ -43,6 +46,7 @@ pub(crate) fn of_tools(names: &[&str], listing: &str) -> String {
 #[derive(Debug)]
 pub(crate) struct World {
     folder: TempDir,
+    store: Option<String>,
 }
 
 impl World {
@@ -51,7 +55,9 @@ impl World {
         for name in ["workspace", "home", "config/haft"] {
             fs::create_dir_all(folder.path().join(name)).unwrap();
         }
-        Self { folder }
+        let server = std::env::var(STORE).ok().filter(|server| !server.is_empty());
+        let store = server.map(|server| format!("{server}?options=-csearch_path%3Dworld_{}", haft_store::new_uuid().simple()));
+        Self { folder, store }
     }
 
     pub(crate) fn with_config(text: &str) -> Self {
@@ -105,6 +111,7 @@ impl World {
             command.env(name, value);
         }
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("TZ", "UTC").env("LANG", "C.UTF-8");
+        command.envs(self.store.iter().map(|store| ("HAFT_STORE", store)));
         // Names that tests write are not looked up: nothing of a test leaves the machine.
         command.env("HAFT_NO_RESOLVE", "1");
         command

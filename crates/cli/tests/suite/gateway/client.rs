@@ -80,6 +80,12 @@ impl Served {
         }
     }
 
+    /// Ends the server at once, as a crash does.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -87,8 +93,7 @@ impl Served {
 
 impl Drop for Served {
     fn drop(&mut self) {
-        self.child.kill().ok();
-        self.child.wait().ok();
+        self.kill();
     }
 }
 
