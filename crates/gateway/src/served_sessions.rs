@@ -55,6 +55,11 @@ impl ServedSessions {
         self.host.told(session, event).await;
     }
 
+    /// The sessions of which a turn is shown that another process runs for another server.
+    pub fn mirrored(&self) -> Vec<String> {
+        self.host.mirrored()
+    }
+
     /// The sessions of which a turn runs.
     pub fn running(&self) -> Vec<String> {
         self.host.running()

@@ -50,8 +50,13 @@ impl SessionHost {
     }
 
     async fn begin_mirror(&self, session: &str, agent: &str, text: &str, messages: u64) {
-        if self.own_live(session).is_some_and(|own| own.live().base.is_some()) || self.mirror(session).is_some() {
-            // This server gave the turn away, or another worker continues it.
+        if let Some(own) = self.own_live(session).filter(|own| own.live().base.is_some()) {
+            // This server gave the turn away.
+            own.live().is_heard = true;
+            return;
+        }
+        if self.mirror(session).is_some() {
+            // Another worker continues it.
             return;
         }
         let live = LiveSession::new(session, agent, &self.approvals, self.backend.calls());
@@ -72,6 +77,10 @@ impl SessionHost {
 
     pub(super) fn mirror(&self, id: &str) -> Option<LiveSession> {
         self.mirrors().get(id).cloned()
+    }
+
+    pub(crate) fn mirrored(&self) -> Vec<String> {
+        self.mirrors().keys().cloned().collect()
     }
 
     /// Says something to the model of a turn that another server gave away; `None` if there is no such turn.
@@ -117,32 +126,39 @@ impl SessionActor {
             live.begin(self.host.approvals.hub.newest(), record.messages);
             live.user(&shown_text(&shown), Some(record.messages), false)
         });
+        // Not a child of the server's: the turn continues when this server stops. Before the user knows of the turn, who may stop it at once.
+        let cancel = CancellationToken::new();
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner).cancel = Some(cancel.clone());
         accepted.send(Ok(SentMessage { item, queued: false })).ok();
         let access = self.host.chosen_access(&record);
         let (session, agent, messages) = (record.id.clone(), record.agent.clone(), record.messages);
         let turn = RemoteTurn { session, agent, access, text, blocks, model, messages };
-        self.wait_for_end(&*remote, turn, queue, ended.into_iter().collect()).await;
+        self.wait_for_end(&*remote, (turn, &cancel), queue, ended.into_iter().collect()).await;
     }
 
     async fn wait_for_end(
         &self,
         remote: &dyn RemoteTurns,
-        turn: RemoteTurn,
+        (turn, cancel): (RemoteTurn, &CancellationToken),
         queue: &mut mpsc::Receiver<PendingMessage>,
         mut waiting: Vec<oneshot::Sender<TurnEnd>>,
     ) {
-        // Not a child of the server's: the turn continues when this server stops.
-        let cancel = CancellationToken::new();
-        self.turn.lock().unwrap_or_else(PoisonError::into_inner).cancel = Some(cancel.clone());
         self.host.announce(&self.record.id).await;
-        let mut running = remote.run(turn, &cancel);
+        let mut running = remote.run(turn, cancel);
         let mut ticks = tokio::time::interval(FLUSH);
+        // What the user says before a worker has the turn: nobody would hear it.
+        let mut unheard = Vec::new();
         let end = loop {
             tokio::select! {
                 end = &mut running => break end,
                 () = self.host.stop.cancelled() => return,
-                Some(message) = queue.recv() => waiting.extend(self.say(remote, message)),
+                Some(message) = queue.recv() => waiting.extend(self.say(message, &mut unheard)),
                 _ = ticks.tick() => self.live.flush(),
+            }
+            if self.live.live().is_heard {
+                for text in unheard.drain(..) {
+                    remote.tell(&self.record.id, RemoteMessage::Say { text });
+                }
             }
         };
         let end = end.unwrap_or_else(failed);
@@ -170,14 +186,14 @@ impl SessionActor {
         }
     }
 
-    fn say(&self, remote: &dyn RemoteTurns, message: PendingMessage) -> Option<oneshot::Sender<TurnEnd>> {
+    fn say(&self, message: PendingMessage, unheard: &mut Vec<String>) -> Option<oneshot::Sender<TurnEnd>> {
         if !message.blocks.is_empty() {
             let busy = ApiError::conflict("Files cannot be sent while a turn runs.").help("Send them when it has ended, or stop it.");
             message.accepted.send(Err(busy)).ok();
             return None;
         }
         let item = self.live.change(|live| live.user(&message.text, None, true));
-        remote.tell(&self.record.id, RemoteMessage::Say { text: message.text });
+        unheard.push(message.text);
         message.accepted.send(Ok(SentMessage { item, queued: true })).ok();
         message.ended
     }

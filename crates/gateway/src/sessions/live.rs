@@ -23,6 +23,8 @@ pub(super) struct LiveTurn {
     pub(super) base: Option<u64>,
     /// Changes with each begin and end.
     pub(super) generation: u64,
+    /// Whether the process that runs it elsewhere hears what it is told.
+    pub(super) is_heard: bool,
     pub(super) items: Vec<ItemView>,
     /// The text that grows.
     growing: Option<GrowingText>,
@@ -60,7 +62,7 @@ impl LiveTurn {
 
     /// The store has everything now.
     pub(super) fn clear(&mut self) {
-        (self.base, self.generation) = (None, self.generation + 1);
+        (self.base, self.generation, self.is_heard) = (None, self.generation + 1, false);
         self.items = Vec::new();
         (self.growing, self.waiting) = (None, 0);
     }
