@@ -92,6 +92,12 @@ impl<'e> EventJson<'e> {
         })
     }
 
+    /// The fields of an object in order; nothing for anything else. The last of several with one name counts.
+    pub(crate) fn fields(self) -> impl Iterator<Item = (&'e str, Self)> {
+        let is_object = self.is_object();
+        self.nodes_within().take_while(move |_| is_object).map(|nodes| (&*nodes[0].name, Self { nodes }))
+    }
+
     /// The value of a field; `null` if absent. The last of several counts.
     pub(crate) fn at(self, name: &str) -> Self {
         self.get(name).unwrap_or(Self { nodes: ABSENT })

@@ -161,19 +161,28 @@ impl StreamDecoder for ContentDecoder {
         }
         let tree = EventTree::event(data)
             .map_err(|error| refused(ProviderErrorKind::Malformed, &format!("{error} in the event {}", quoted(data))))?;
-        let chunk = tree.root();
-        if let Some(error) = chunk.get("error").filter(|error| error.is_object()) {
+        let (mut error, mut counts, mut feedback, mut candidates) = (None, None, None, None);
+        for (name, value) in tree.root().fields() {
+            match name {
+                "error" => error = Some(value),
+                "usageMetadata" => counts = Some(value),
+                "promptFeedback" => feedback = Some(value),
+                "candidates" => candidates = Some(value),
+                _ => {}
+            }
+        }
+        if let Some(error) = error.filter(|error| error.is_object()) {
             return Err(refusal::from_event(error));
         }
-        if let Some(counts) = chunk.get("usageMetadata").filter(|counts| counts.is_object()) {
+        if let Some(counts) = counts.filter(|counts| counts.is_object()) {
             self.counts.update(counts);
             out.push(Delta::Usage(self.counts.usage()));
         }
-        if !chunk.at("promptFeedback").at("blockReason").is_null() {
+        if feedback.is_some_and(|feedback| !feedback.at("blockReason").is_null()) {
             self.stop = Some(StopReason::Refused);
         }
         // The request asks for one candidate.
-        chunk.at("candidates").list().next().map_or(Ok(()), |candidate| self.candidate(candidate, out))
+        candidates.and_then(|candidates| candidates.list().next()).map_or(Ok(()), |candidate| self.candidate(candidate, out))
     }
 
     fn finish(&mut self, _out: &mut Vec<Delta>) -> Result<ModelReply, ProviderError> {

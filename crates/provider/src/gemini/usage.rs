@@ -15,14 +15,16 @@ pub(super) struct GeminiUsage {
 
 impl GeminiUsage {
     pub(super) fn update(&mut self, counts: EventJson<'_>) {
-        for (count, name) in [
-            (&mut self.prompt, "promptTokenCount"),
-            (&mut self.tool_use, "toolUsePromptTokenCount"),
-            (&mut self.cached, "cachedContentTokenCount"),
-            (&mut self.candidates, "candidatesTokenCount"),
-            (&mut self.thoughts, "thoughtsTokenCount"),
-        ] {
-            *count = counts.at(name).as_u64().unwrap_or(*count);
+        for (name, value) in counts.fields() {
+            let count = match name {
+                "promptTokenCount" => &mut self.prompt,
+                "toolUsePromptTokenCount" => &mut self.tool_use,
+                "cachedContentTokenCount" => &mut self.cached,
+                "candidatesTokenCount" => &mut self.candidates,
+                "thoughtsTokenCount" => &mut self.thoughts,
+                _ => continue,
+            };
+            *count = value.as_u64().unwrap_or(*count);
         }
     }
 
