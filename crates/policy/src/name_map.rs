@@ -23,7 +23,9 @@ impl NameHasher {
 impl Hasher for NameHasher {
     fn write(&mut self, bytes: &[u8]) {
         let (words, rest) = bytes.as_chunks::<8>();
-        words.iter().for_each(|word| self.add(u64::from_le_bytes(*word)));
+        for word in words {
+            self.add(u64::from_le_bytes(*word));
+        }
         let mut last = [0; 8];
         last[..rest.len()].copy_from_slice(rest);
         self.add(u64::from_le_bytes(last) ^ ((bytes.len() as u64) << 56));
