@@ -23,8 +23,11 @@ use crate::{BlobId, CallRecord, CallRow, CallStatus, PreImageRecord, StoreError}
 pub(super) const CALL_COLUMNS: &str = "id, call_id, session, agent, tool, status, error_type, undone, started, elapsed, workspace, summary, \
      decision, effects, arguments, original_arguments";
 
+/// Calls, which of them run now and where, and which do not run any more: one statement is one transaction, and one trip to the server.
 /// What was marked as taken back stays so: the end of a call may be written after another process undid it.
-const PUT_CALLS: &str = "INSERT INTO calls (id, call_id, session, agent, tool, status, error_type, undone, started, elapsed, workspace, \
+const PUT_CALLS: &str = "WITH begun AS (INSERT INTO running (record, presence) SELECT unnest($17::text[]), $18::text \
+     ON CONFLICT (record) DO UPDATE SET presence = excluded.presence), ended AS (DELETE FROM running WHERE record = ANY($19::text[])) \
+     INSERT INTO calls (id, call_id, session, agent, tool, status, error_type, undone, started, elapsed, workspace, \
      summary, decision, effects, arguments, original_arguments) \
      SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[], \
      $9::bigint[], $10::bigint[], $11::bytea[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[]) \
@@ -97,10 +100,15 @@ impl<'a> CallColumns<'a> {
         self.original.push(record.original_arguments.as_deref().map(Text));
     }
 
-    async fn put(&self, link: &Link, statement: &tokio_postgres::Statement) -> Result<u64, tokio_postgres::Error> {
+    async fn put(&self, link: &Link, statement: &tokio_postgres::Statement, presences: &Presences) -> Result<(), tokio_postgres::Error> {
+        let (mut begun, ended) = self.begun_and_ended();
+        if presences.my_id().is_none() {
+            // Without a presence nobody could tell whether a call still runs.
+            begun.clear();
+        }
         let [id, call_id, session, agent, tool] = &self.texts;
         let ([started, elapsed], [decision, effects, arguments]) = (&self.numbers, &self.json);
-        let values: [&(dyn ToSql + Sync); 16] = [
+        let values: [&(dyn ToSql + Sync); 19] = [
             id,
             call_id,
             session,
@@ -117,8 +125,11 @@ impl<'a> CallColumns<'a> {
             effects,
             arguments,
             &self.original,
+            &begun,
+            &Text(presences.my_id().unwrap_or_default()),
+            &ended,
         ];
-        link.execute(statement, &values).await
+        link.execute(statement, &values).await.map(drop)
     }
 
     /// The calls that have begun, and those that have an outcome.
@@ -134,27 +145,17 @@ impl<'a> CallColumns<'a> {
 /// before it is answered. If one fails, so do all that follow, and nothing is committed.
 pub(super) async fn put_at_once(link: &Link, group: &[QueueItem], presences: &Presences) -> Result<Vec<ChangeAnswer>, Failure> {
     let put = link.prepare_cached(PUT_CALLS).await?;
-    let (note, end) = (link.prepare_cached(running::PUT).await?, link.prepare_cached(running::END).await?);
     let records = group.iter().filter_map(|item| if let StoreChange::Record(record) = &item.change { Some(&**record) } else { None });
     let records: Vec<&CallRow> = records.collect();
-    let presence = presences.my_id().map(Text);
     let parts = records.chunks(AT_ONCE).len();
     for (at, part) in records.chunks(AT_ONCE).enumerate() {
         let columns = CallColumns::new(part);
-        let (begun, ended) = columns.begun_and_ended();
         let mut sent: Vec<BoxFuture<'_, Result<(), tokio_postgres::Error>>> = Vec::new();
-        if at == 0 {
+        if parts > 1 && at == 0 {
             sent.push(Box::pin(link.batch_execute("BEGIN")));
         }
-        sent.push(Box::pin(async { columns.put(link, &put).await.map(drop) }));
-        if let Some(presence) = presence.filter(|_| !begun.is_empty()) {
-            let (begun, note) = (&begun, &note);
-            sent.push(Box::pin(async move { link.execute(note, &[begun, &presence]).await.map(drop) }));
-        }
-        if !ended.is_empty() {
-            sent.push(Box::pin(async { link.execute(&end, &[&ended]).await.map(drop) }));
-        }
-        if at + 1 == parts {
+        sent.push(Box::pin(columns.put(link, &put, presences)));
+        if parts > 1 && at + 1 == parts {
             sent.push(Box::pin(link.batch_execute("COMMIT")));
         }
         in_order(sent).await?;
@@ -190,8 +191,7 @@ async fn in_order(requests: Vec<BoxFuture<'_, Result<(), tokio_postgres::Error>>
 pub(super) async fn apply(link: &Link, change: &StoreChange, presences: &Presences) -> Result<u64, Failure> {
     match change {
         StoreChange::Record(record) => {
-            CallColumns::new(&[record]).put(link, &link.prepare_cached(PUT_CALLS).await?).await?;
-            running::note(link, presences, &record.id, &record.status).await?;
+            CallColumns::new(&[record]).put(link, &link.prepare_cached(PUT_CALLS).await?, presences).await?;
         }
         StoreChange::TakeInterrupted { record, ended } => return running::take(link, presences, record, ended).await.map(u64::from),
         StoreChange::Image(image) => put_image(link, image).await?,

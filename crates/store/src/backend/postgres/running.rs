@@ -5,22 +5,9 @@ use std::collections::HashSet;
 use super::failure::Failure;
 use super::link::{Columns, Link, Text, all, execute};
 use super::presence::Presences;
-use crate::CallStatus;
 
-pub(super) const PUT: &str =
-    "INSERT INTO running (record, presence) SELECT unnest($1::text[]), $2 ON CONFLICT (record) DO UPDATE SET presence = excluded.presence";
-pub(super) const END: &str = "DELETE FROM running WHERE record = ANY($1)";
+const END: &str = "DELETE FROM running WHERE record = ANY($1)";
 const TAKE: &str = "UPDATE running SET presence = $3 WHERE record = $1 AND presence = $2";
-
-/// Notes that this process has begun a call, or that the call has its outcome.
-pub(super) async fn note(link: &Link, presences: &Presences, record: &str, status: &CallStatus) -> Result<(), Failure> {
-    match (status, presences.my_id()) {
-        (CallStatus::Begun, Some(presence)) => execute(link, PUT, &[&[Text(record)].as_slice(), &Text(presence)]).await.map(drop),
-        // Without a presence nobody could tell whether the call still runs.
-        (CallStatus::Begun, None) => Ok(()),
-        _ => end(link, record).await,
-    }
-}
 
 /// Notes that nothing of a call is left to be done.
 pub(super) async fn end(link: &Link, record: &str) -> Result<(), Failure> {
