@@ -33,8 +33,8 @@ fn message_becomes_events_and_a_transcript() {
     // The same after the page was loaded again, from the store.
     let stored = page.read(&format!("/api/sessions/{session}/items"));
     let kinds: Vec<&str> = stored["items"].as_array().unwrap().iter().map(|item| item["type"].as_str().unwrap()).collect();
-    assert_eq!(kinds, ["user", "assistant", "call", "assistant"], "{stored:#}");
-    let call = &stored["items"][2]["call"];
+    assert_eq!(kinds, ["user", "call", "assistant"], "{stored:#}");
+    let call = &stored["items"][1]["call"];
     assert_eq!((&call["state"], &call["effects"][0]["target"]), (&json!("success"), &json!("a.txt")));
     assert_eq!(call["decision"]["verdict"], "allow");
     let listed = page.read("/api/sessions");
