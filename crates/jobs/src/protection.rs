@@ -96,7 +96,7 @@ impl RunProtection {
         paths.protected.extend(guarded.iter().flat_map(|guarded| guarded.existing().cloned()));
         let layers = prepare_layers(&folder.0, &overlaid)?;
         let pairs = layers.iter().map(|layer| (layer.lower.clone(), layer.upper.clone())).collect();
-        let git = GitOverlays::over(pairs, &folder.0, &paths.masked).map_err(|error| no_folder(&folder.0, error))?;
+        let git = GitOverlays::over(pairs, &folder.0, &writable, &paths.masked).map_err(|error| no_folder(&folder.0, error))?;
         // Some are secrets as well: those are not there for the command, which is a mount too.
         let hidden = paths.masked.iter().filter(|path| existing.protected.contains(path));
         let mounted: Vec<PathBuf> = paths.protected.iter().chain(hidden).cloned().collect();

@@ -118,8 +118,7 @@ impl Bubblewrap {
     fn run_trial(&self) -> std::io::Result<Output> {
         let mounts = [NETWORK, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run"];
         let mut arguments: Vec<OsString> = mounts.map(Into::into).into();
-        let source = self.launcher.path().canonicalize()?;
-        arguments.extend(["--ro-bind".into(), source.into(), LAUNCHER.into(), "--".into(), LAUNCHER.into()]);
+        arguments.extend(["--ro-bind".into(), real(self.launcher.path()).into(), LAUNCHER.into(), "--".into(), LAUNCHER.into()]);
         arguments.extend(probe::HARMLESS.map(Into::into));
         let (program, arguments) = self.maker.command(&self.launcher, arguments);
         run(&program, &arguments)
@@ -158,9 +157,7 @@ impl Bubblewrap {
         let proxy = if let NetworkAccess::Proxy { socket, .. } = &policy.network { Some(socket.as_path()) } else { None };
         let own = [(Some(self.launcher.path()), LAUNCHER), (proxy, PROXY), (policy.removals.as_deref(), REMOVALS)];
         for (source, at) in own.into_iter().filter_map(|(source, at)| Some((source?, at))) {
-            // Nothing is mounted through a link. What is missing stops the launcher.
-            let source = source.canonicalize().unwrap_or_else(|_| source.to_owned());
-            arguments.extend(["--ro-bind".into(), source.into(), at.into()]);
+            arguments.extend(["--ro-bind".into(), real(source).into(), at.into()]);
         }
         arguments.extend(last);
         let directory = command.directory.canonicalize().map_err(|error| SandboxError::io("start in", &command.directory, error))?;
@@ -251,6 +248,11 @@ pub(crate) fn find() -> Option<PathBuf> {
 
 fn run(program: &Path, arguments: &[OsString]) -> std::io::Result<Output> {
     Process::new(program).args(arguments).env_clear().current_dir("/").stdin(Stdio::null()).output()
+}
+
+/// Without links: nothing is mounted through one. What is missing stops the launcher.
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 fn missing(why: impl Into<String>) -> SandboxError {

@@ -56,9 +56,9 @@ pub(super) struct GitLayer {
 
 impl GitOverlays {
     /// The overlays of these Git folders, each with its empty upper layer in a folder of its own, all in a private folder.
-    /// `hidden` are files and folders that the command does not see.
-    pub(crate) fn over(pairs: Vec<(PathBuf, PathBuf)>, folder: &Path, hidden: &[PathBuf]) -> io::Result<Self> {
-        let layers = pairs.into_iter().map(|(lower, upper)| GitLayer::open(lower, upper, hidden)).collect::<io::Result<Vec<_>>>()?;
+    /// `roots` are those of commands, and `hidden` the files and folders that the command does not see.
+    pub(crate) fn over(pairs: Vec<(PathBuf, PathBuf)>, folder: &Path, roots: &[PathBuf], hidden: &[PathBuf]) -> io::Result<Self> {
+        let layers = pairs.into_iter().map(|(lower, upper)| GitLayer::open(lower, upper, roots, hidden)).collect::<io::Result<Vec<_>>>()?;
         // The time of the file system, which the times of changes are compared with; its clock lags behind that of programs.
         let probe = folder.join("started");
         write_private(&probe, b"")?;
@@ -113,8 +113,8 @@ impl GitOverlays {
 }
 
 impl GitLayer {
-    fn open(path: PathBuf, upper: PathBuf, hidden: &[PathBuf]) -> io::Result<Self> {
-        let lower = Tree::open(&path)?;
+    fn open(path: PathBuf, upper: PathBuf, roots: &[PathBuf], hidden: &[PathBuf]) -> io::Result<Self> {
+        let lower = Tree::open_in(&path, roots)?;
         let index = keep_index(&lower, &path, &upper);
         let versions = KNOWN.map(|name| version(&lower, Path::new(name)));
         let worktree = path.parent().unwrap_or(&path);

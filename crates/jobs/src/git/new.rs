@@ -95,7 +95,7 @@ struct Cleaner<'a> {
 
 impl<'a> Cleaner<'a> {
     fn new(new: &'a NewRepository<'a>, path: &'a Path, outer: Option<&'a Path>) -> io::Result<Self> {
-        Ok(Self { new, tree: Tree::open(path)?, path, outer, seen: 0 })
+        Ok(Self { new, tree: Tree::open_in(path, new.writable)?, path, outer, seen: 0 })
     }
 
     fn clean(&mut self, reporter: &mut Reporter) -> io::Result<()> {

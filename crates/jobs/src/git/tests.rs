@@ -192,5 +192,5 @@ fn prepare_overlays(git_dirs: &[PathBuf], folder: &Path) -> std::io::Result<GitO
         fs::set_permissions(&upper, Permissions::from_mode(below.mode() & 0o7777))?;
         Ok((lower.clone(), upper))
     });
-    GitOverlays::over(pairs.collect::<std::io::Result<Vec<_>>>()?, folder, &[])
+    GitOverlays::over(pairs.collect::<std::io::Result<Vec<_>>>()?, folder, &[], &[])
 }

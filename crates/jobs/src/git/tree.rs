@@ -32,6 +32,14 @@ impl Tree {
         Ok(Self(rustix::fs::open(path, DIRECTORY, Mode::empty())?))
     }
 
+    /// Opens a folder, and one in a root of commands through no link: a command that is running may put one above it.
+    pub(crate) fn open_in(path: &Path, roots: &[PathBuf]) -> io::Result<Self> {
+        match roots.iter().find_map(|root| Some((root, path.strip_prefix(root).ok()?))) {
+            Some((root, beneath)) => Self::open(root)?.folder(beneath),
+            None => Self::open(path),
+        }
+    }
+
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
@@ -207,6 +215,10 @@ mod tests {
         }
         assert!(tree.entry(Path::new("link")).unwrap().unwrap().is_symlink());
         assert!(tree.entry(Path::new("a/b/f/g")).unwrap().is_none());
+        assert!(Tree::open(&root.join("up/t/a")).is_ok(), "links above it are followed");
+        let roots = [root.clone()];
+        assert!(Tree::open_in(&root.join("up/t/a"), &roots).is_err() && Tree::open_in(&root.join("a/b"), &roots).is_ok());
+        assert!(Tree::open_in(&root, &roots).is_ok() && Tree::open_in(folder.path(), &roots).is_ok());
         assert!(tree.make_parents(Path::new("up/x/y")).is_err());
         assert!(!folder.path().join("x").exists());
         fs::rename(&root, folder.path().join("moved")).unwrap();

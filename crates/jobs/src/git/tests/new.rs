@@ -173,3 +173,21 @@ fn a_linked_worktree_of_a_settled_repository_is_no_finding() {
     assert_eq!(refused.len(), 1);
     assert!(!world.work.join("bad/.git").exists() && world.work.join("t/.git").exists());
 }
+
+/// A running command may put a link above a repository: what it leads to is not the command's.
+#[test]
+fn repository_behind_a_link_is_left_as_it_is() {
+    let world = World::empty();
+    let other = world.root.join("other");
+    fs::create_dir(&other).unwrap();
+    world.git_in(&other, &["init", "-q"]);
+    world.git_in(&other, &["config", "alias.st", "status"]);
+    fs::write(other.join(".git/hooks/pre-commit"), "mine").unwrap();
+    std::os::unix::fs::symlink(&other, world.work.join("link")).unwrap();
+    let before = listing(&other);
+    world.clean("link/.git", SystemTime::UNIX_EPOCH, None);
+    assert_eq!(listing(&other), before);
+    let git = world.work.join("link/.git");
+    let over = |roots: &[PathBuf]| GitOverlays::over(vec![(git.clone(), world.root.join("data"))], &world.root.join("data"), roots, &[]);
+    assert!(over(std::slice::from_ref(&world.work)).is_err() && over(&[]).is_ok());
+}
