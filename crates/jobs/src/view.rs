@@ -33,6 +33,9 @@ use self::toolchains::Toolchains;
 const HOME: &str = "/run/haft/home";
 const GIT_CONFIG: &str = "/run/haft/gitconfig";
 const GIT_EXCLUDES: &str = "/run/haft/gitignore";
+/// Keep programs from looking for their own updates, and from sending how they are used: the user would be asked for a host that the
+/// command does not need.
+const QUIET: [(&str, &str); 3] = [("npm_config_update_notifier", "false"), ("PIP_DISABLE_PIP_VERSION_CHECK", "1"), ("DO_NOT_TRACK", "1")];
 /// Temporary folders of a session that was not used for this long are removed.
 const KEPT: Duration = Duration::from_hours(14 * 24);
 /// Longer names, and those with other characters, are replaced by their hash.
@@ -80,6 +83,7 @@ impl Views {
         let mut read_only = user.toolchains.folders.clone();
         let mut variables = vec![("HOME".into(), home.at.clone().into_os_string())];
         variables.extend(user.toolchains.variables.iter().cloned());
+        variables.extend(QUIET.map(|(name, value)| (name.into(), value.into())));
         if let Some(source) = &user.git_config {
             read_only.push(Bind { source: source.clone(), at: GIT_CONFIG.into() });
             variables.push(("GIT_CONFIG_SYSTEM".into(), GIT_CONFIG.into()));

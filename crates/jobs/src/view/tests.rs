@@ -19,6 +19,15 @@ fn session_folder_is_kept_and_removed_with_its_session() {
 }
 
 #[test]
+fn programs_do_not_look_for_their_own_updates() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Views::new(folder.path(), Path::new("/projects/one")).for_run("one", &SandboxPaths::default(), false).unwrap();
+    for (name, value) in QUIET {
+        assert!(run.variables.contains(&(name.into(), value.into())), "{name}");
+    }
+}
+
+#[test]
 fn folders_of_two_workspaces_are_different() {
     let folder = tempfile::tempdir().unwrap();
     let [one, other] = ["/projects/a", "/projects/b"].map(|workspace| Views::new(folder.path(), Path::new(workspace)).folder);
