@@ -40,7 +40,8 @@ impl From<rusqlite::Error> for Failure {
 impl From<deadpool_postgres::PoolError> for Failure {
     fn from(error: deadpool_postgres::PoolError) -> Self {
         match error {
-            deadpool_postgres::PoolError::Backend(error) => Self::Server(error),
+            deadpool_postgres::PoolError::Backend(error)
+            | deadpool_postgres::PoolError::PostCreateHook(deadpool_postgres::HookError::Backend(error)) => Self::Server(error),
             deadpool_postgres::PoolError::Timeout(_) => {
                 Self::Fault(ServerFault::Unreachable, "no connection was free or could be made in time".to_owned())
             }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use deadpool_postgres::{ClientWrapper, Hook, HookError, Manager, ManagerConfig, Metrics, Pool, PoolBuilder, RecyclingMethod, Runtime};
+use haft_contract::BoxFuture;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, TargetSessionAttrs};
 
@@ -65,10 +66,22 @@ impl Server {
 
     /// Connections that are made when they are needed.
     pub(super) fn pool(&self, most: usize) -> Result<Pool, StoreError> {
-        let manager =
-            Manager::from_config(self.config.clone(), self.tls.clone(), ManagerConfig { recycling_method: RecyclingMethod::Fast });
-        let pool = Pool::builder(manager).max_size(most).runtime(Runtime::Tokio1).wait_timeout(Some(self.patience));
-        pool.build().map_err(|error| Failure::Fault(ServerFault::Other, error.to_string()).told(&self.name))
+        self.built(self.pool_builder(most))
+    }
+
+    /// The connection that writes.
+    pub(super) fn writing_pool(&self) -> Result<Pool, StoreError> {
+        self.built(self.pool_builder(1).post_create(Hook::async_fn(use_generic_plans)))
+    }
+
+    fn pool_builder(&self, most: usize) -> PoolBuilder {
+        let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let manager = Manager::from_config(self.config.clone(), self.tls.clone(), recycling);
+        Pool::builder(manager).max_size(most).runtime(Runtime::Tokio1).wait_timeout(Some(self.patience))
+    }
+
+    fn built(&self, builder: PoolBuilder) -> Result<Pool, StoreError> {
+        builder.build().map_err(|error| Failure::Fault(ServerFault::Other, error.to_string()).told(&self.name))
     }
 
     /// A connection of its own, which ends with its task.
@@ -80,6 +93,12 @@ impl Server {
         });
         Ok(Link::new(client, task))
     }
+}
+
+/// Statements that write take whole columns, and the server would plan each of them anew, which takes as long as writing a row: it does not
+/// know that a plan for one number of rows is as good for another.
+fn use_generic_plans<'a>(client: &'a mut ClientWrapper, _: &'a Metrics) -> BoxFuture<'a, Result<(), HookError>> {
+    Box::pin(async move { client.batch_execute("SET plan_cache_mode = force_generic_plan").await.map_err(HookError::Backend) })
 }
 
 /// Host and database, for people.

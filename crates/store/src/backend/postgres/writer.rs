@@ -43,7 +43,7 @@ struct OpenCommit {
 
 impl Writer {
     pub(super) fn new(server: Arc<Server>, queue: Arc<WriteQueue>, presences: Arc<Presences>) -> Result<Self, StoreError> {
-        let pool = server.pool(1)?;
+        let pool = server.writing_pool()?;
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| StoreError::Closed(format!("its writer cannot be started: {error}")))?;
         Ok(Self { server, queue, presences, pool, runtime })
