@@ -161,7 +161,7 @@ pub(crate) async fn as_node(
     let shared = agree(secret, &bytes_of(&challenge.share)?)?;
     let (to_gateway, to_node) = keys(&shared, &transcript)?;
     Ok(Secured {
-        reader: LinkReader { socket: socket.reader, decryptor: Decryptor::new(to_node) },
+        reader: LinkReader::new(socket.reader, Decryptor::new(to_node)),
         writer: LinkWriter { socket: socket.writer, encryptor: Encryptor::new(to_gateway) },
         peer: gateway,
         name: name.to_owned(),
@@ -206,7 +206,7 @@ pub(crate) async fn as_gateway(
     }
     let (to_gateway, to_node) = keys(&agree(secret, &node_share)?, &transcript)?;
     Ok(Secured {
-        reader: LinkReader { socket: socket.reader, decryptor: Decryptor::new(to_gateway) },
+        reader: LinkReader::new(socket.reader, Decryptor::new(to_gateway)),
         writer: LinkWriter { socket: socket.writer, encryptor: Encryptor::new(to_node) },
         peer: node,
         name,

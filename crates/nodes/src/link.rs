@@ -1,11 +1,12 @@
 //! A connection between a gateway and a node: frames, sealed, over a WebSocket.
 
 use std::io;
+use std::pin::{Pin, pin};
 use std::time::Duration;
 
 use haft_websocket::{MAX_MESSAGE, WsMessage, WsReader, WsRole, WsWriter};
 use tokio::io::{AsyncRead, AsyncWrite, ReadHalf, WriteHalf};
-use tokio::time::timeout;
+use tokio::time::{Instant, Sleep, sleep, timeout};
 
 use crate::cipher::{Decryptor, Encryptor, OVERHEAD};
 use crate::frame::Frame;
@@ -52,7 +53,9 @@ impl OpenSocket {
 #[derive(Debug)]
 pub(crate) struct LinkReader {
     pub(crate) socket: WsReader<ReadHalf<BoxStream>>,
-    pub(crate) decryptor: Decryptor,
+    decryptor: Decryptor,
+    /// Fires at the earliest when the other end may be silent for too long: it is set again then, and not with every message.
+    silence: Pin<Box<Sleep>>,
 }
 
 /// What arrives over a link.
@@ -64,10 +67,30 @@ pub(crate) enum Arrival {
 }
 
 impl LinkReader {
+    pub(crate) fn new(socket: WsReader<ReadHalf<BoxStream>>, decryptor: Decryptor) -> Self {
+        Self { socket, decryptor, silence: Box::pin(sleep(SILENCE)) }
+    }
+
+    async fn message(&mut self) -> io::Result<WsMessage> {
+        let end = Instant::now() + SILENCE;
+        let mut message = pin!(self.socket.next());
+        loop {
+            tokio::select! {
+                biased;
+                message = &mut message => return message,
+                () = self.silence.as_mut() => {
+                    if Instant::now() >= end {
+                        return Err(io::Error::new(io::ErrorKind::TimedOut, "the other machine is silent"));
+                    }
+                    self.silence.as_mut().reset(end);
+                }
+            }
+        }
+    }
+
     /// The next arrival; an error means that the connection is lost.
     pub(crate) async fn next(&mut self) -> io::Result<Arrival> {
-        let silent = |_| io::Error::new(io::ErrorKind::TimedOut, "the other machine is silent");
-        match timeout(SILENCE, self.socket.next()).await.map_err(silent)?? {
+        match self.message().await? {
             WsMessage::Binary(message) => {
                 let (frame, body) = Frame::decode(self.decryptor.decrypt(message)?)?;
                 Ok(Arrival::Frame(frame, body))
@@ -114,4 +137,33 @@ impl LinkWriter {
 
 async fn in_time(write: impl Future<Output = io::Result<()>>) -> io::Result<()> {
     timeout(WRITE, write).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cipher::keys;
+
+    #[tokio::test(start_paused = true)]
+    async fn silence_is_counted_from_the_last_message() {
+        let (near, far) = tokio::io::duplex(1 << 10);
+        let socket = OpenSocket::new(Box::new(near), WsRole::Client);
+        let mut reader = LinkReader::new(socket.reader, Decryptor::new(keys(b"shared", b"transcript").unwrap().0));
+        let pause = SILENCE.checked_sub(Duration::from_secs(1)).unwrap();
+        let other = tokio::spawn(async move {
+            let mut writer = WsWriter::new(far, WsRole::Server);
+            for _ in 0..3 {
+                sleep(pause).await;
+                writer.send(&WsMessage::Ping(Vec::new())).await.unwrap();
+            }
+            std::future::pending::<()>().await;
+        });
+        let start = Instant::now();
+        for _ in 0..3 {
+            assert!(matches!(reader.next().await, Ok(Arrival::Ping(_))));
+        }
+        let error = reader.next().await.unwrap_err();
+        assert_eq!((error.kind(), start.elapsed().as_secs()), (io::ErrorKind::TimedOut, (3 * pause + SILENCE).as_secs()));
+        other.abort();
+    }
 }

@@ -162,6 +162,11 @@ impl OpenNode {
             }
             waiting.insert(id, AwaitedCall { answer, content: Vec::new() });
         }
+        // A connection that ends later takes the call off the list, which is its answer.
+        if !self.is_open() {
+            self.waiting().remove(&id);
+            return Err(unknown(&call.name, "the connection was lost"));
+        }
         let guard = CallGuard { node: Some(Arc::clone(&self)), id };
         let timeout_ms = u64::try_from(call.timeout.as_millis()).unwrap_or(u64::MAX);
         let frame = Frame::Call { id, tool: call.tool, arguments: call.arguments, effects: call.effects.clone(), timeout_ms };
@@ -172,11 +177,7 @@ impl OpenNode {
                 _ => unknown(&call.name, &error.to_string()),
             });
         }
-        let answer = tokio::select! {
-            answer = timeout(call.timeout, answered) => answer,
-            () = self.ended.cancelled() => return Err(unknown(&call.name, "the connection was lost")),
-        };
-        match answer {
+        match timeout(call.timeout, answered).await {
             Ok(Ok(answer)) => {
                 guard.disarm();
                 self.checked(&call.name, &call.effects, answer)

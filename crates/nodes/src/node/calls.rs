@@ -137,12 +137,7 @@ async fn start(
         return;
     }
     let (runner, writer, done) = (Arc::clone(runner), Arc::clone(writer), Arc::clone(calls));
-    let (listed, is_listed) = tokio::sync::oneshot::channel();
-    let task = tokio::spawn(async move {
-        // Only when it is among those that can be ended.
-        if is_listed.await.is_err() {
-            return;
-        }
+    let call = async move {
         let outcome = tokio::time::timeout(limit, runner.run(request)).await;
         let late = |_| NodeOutcome {
             result: Err(ToolError::new(ErrorKind::Timeout, format!("The call took longer than {} s, and was ended.", limit.as_secs()))),
@@ -151,9 +146,9 @@ async fn start(
         let NodeOutcome { result, effects } = outcome.unwrap_or_else(late);
         reply(id, result, effects, &writer).await.ok();
         done.with(|calls| calls.remove(&id));
-    });
-    calls.with(|calls| calls.insert(id, task.abort_handle()));
-    listed.send(()).ok();
+    };
+    // Both under the lock, so that a call that ends at once is taken off the list after it was put there.
+    calls.with(|calls| calls.insert(id, tokio::spawn(call).abort_handle()));
 }
 
 /// Sends a result, in parts if it is large.
