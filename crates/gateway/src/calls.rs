@@ -19,6 +19,17 @@ const MOST_IMAGE_BYTES: usize = 2 << 20;
 /// Bytes of arguments that are sent as they are.
 const MOST_ARGUMENT_BYTES: usize = 256 << 10;
 
+impl CallState {
+    /// The state of a call of the history.
+    pub(crate) fn recorded(record: &CallRecord) -> Self {
+        match &record.status {
+            CallStatus::Begun => Self::Interrupted,
+            CallStatus::Success => Self::Success,
+            CallStatus::Error(kind) => state_of(kind),
+        }
+    }
+}
+
 impl CallView {
     /// A call that begins.
     pub(crate) fn begun(session: &str, agent: &str, id: &str, tool: &str, arguments: &str) -> Self {
@@ -110,14 +121,11 @@ impl CallView {
             ..Self::default()
         }
         .with_arguments(record.arguments.clone());
+        view.state = CallState::recorded(record);
         match &record.status {
-            CallStatus::Begun => view.state = CallState::Interrupted,
-            CallStatus::Success => {
-                view.state = CallState::Success;
-                view.set_success(&record.summary);
-            }
+            CallStatus::Begun => {}
+            CallStatus::Success => view.set_success(&record.summary),
             CallStatus::Error(kind) => {
-                view.state = state_of(kind);
                 view.error_type = Some(kind.clone());
                 view.set_failure(&record.summary);
             }

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Answer;
-use crate::api::CallView;
+use crate::api::{CallState, CallView};
 use crate::app::App;
 use crate::auth::{Scope, SignedIn};
 use crate::backend::{LaterChanges, UndoRequest};
@@ -62,7 +62,16 @@ async fn search(app: &App, query: &HistoryQuery) -> Result<Value, ApiError> {
     };
     let page: Vec<CallView> = found.by_ref().take(limit).map(view).collect();
     let before = found.next().and_then(|_| page.last()).and_then(|call| call.record.clone());
-    Ok(json!({ "calls": page, "before": before }))
+    Ok(json!({ "calls": page.iter().map(listed).collect::<Vec<_>>(), "before": before }))
+}
+
+/// A call without what only its own page shows, which is half of it.
+fn listed(call: &CallView) -> Value {
+    let mut call = json!(call);
+    if let Some(fields) = call.as_object_mut() {
+        fields.retain(|name, value| !value.is_null() && !name.ends_with("_html"));
+    }
+    call
 }
 
 /// The conditions of a query.
@@ -103,7 +112,7 @@ impl<'q> CallTest<'q> {
         match self.query.status.as_deref() {
             None | Some("") => true,
             Some("failed") => matches!(record.status, CallStatus::Error(_)),
-            Some(state) => json!(CallView::recorded(record).state).as_str() == Some(state),
+            Some(state) => json!(CallState::recorded(record)).as_str() == Some(state),
         }
     }
 

@@ -67,7 +67,9 @@ fn history_is_filtered_and_a_call_is_undone_after_a_look() {
     assert_eq!(page.get("/api/history?since=yesterday").status, 400);
 
     let written = page.read("/api/history?tool=write_file")["calls"][0].clone();
-    assert_eq!(written["can_undo"], true);
+    assert_eq!((&written["can_undo"], &written["arguments_html"]), (&json!(true), &Value::Null));
+    let whole = page.read(&format!("/api/history/{}", written["record"].as_str().unwrap()));
+    assert!(whole["arguments_html"].as_str().unwrap().contains("a.txt"), "{whole:#}");
     let path = format!("/api/history/{}/undo", written["record"].as_str().unwrap());
     let look = page.read(&path);
     assert_eq!((&look["files"][0]["action"], &look["files"][0]["conflict"]), (&json!("restore"), &Value::Null), "{look:#}");
