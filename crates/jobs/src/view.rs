@@ -27,6 +27,7 @@ use haft_sandbox::{Bind, OverlayLayer, SandboxView};
 use ring::digest::{SHA256, digest};
 
 pub(crate) use self::cache_use::may_add_packages;
+use self::git_identity::HiddenFiles;
 use self::toolchains::Toolchains;
 
 /// Where the home is if its own path is part of a root.
@@ -87,9 +88,10 @@ impl Views {
         if let Some(source) = &user.git_config {
             read_only.push(Bind { source: source.clone(), at: GIT_CONFIG.into() });
             variables.push(("GIT_CONFIG_SYSTEM".into(), GIT_CONFIG.into()));
-            let worktrees = paths.repositories.iter().filter_map(|git| git.parent());
+            let worktrees: Vec<PathBuf> = paths.repositories.iter().filter_map(|git| git.parent().map(Path::to_owned)).collect();
+            let hidden = HiddenFiles { hidden: &paths.masked, by_place: &paths.pinned, roots: &paths.writable, worktrees: &worktrees };
             let source = self.folder.join("gitignore");
-            git_identity::replace(&source, &git_identity::excludes(&paths.masked, &worktrees))?;
+            git_identity::replace(&source, &hidden.excludes())?;
             read_only.push(Bind { source, at: GIT_EXCLUDES.into() });
         }
         let mut layers = Vec::new();

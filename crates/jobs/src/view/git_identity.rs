@@ -29,14 +29,33 @@ pub(super) fn replace(file: &Path, text: &str) -> io::Result<()> {
     fs::rename(&new, file)
 }
 
-/// Patterns by which Git ignores what the command does not see, for the repositories with these working trees: `git add -A` would fail
-/// otherwise. What Git tracks is not ignored by them.
-pub(super) fn excludes<'a>(hidden: &[PathBuf], worktrees: &(impl Iterator<Item = &'a Path> + Clone)) -> String {
-    let patterns = hidden.iter().flat_map(|path| worktrees.clone().filter_map(move |tree| path.strip_prefix(tree).ok()));
-    let mut lines: Vec<String> = patterns.filter_map(|path| path.to_str().map(pattern)).collect();
-    lines.sort_unstable();
-    lines.dedup();
-    lines.concat()
+/// What a command does not see, and where repositories are.
+pub(super) struct HiddenFiles<'a> {
+    pub(super) hidden: &'a [PathBuf],
+    /// Those of them that a rule names by their place.
+    pub(super) by_place: &'a [PathBuf],
+    pub(super) roots: &'a [PathBuf],
+    /// The working trees of repositories.
+    pub(super) worktrees: &'a [PathBuf],
+}
+
+impl HiddenFiles<'_> {
+    /// Patterns by which Git ignores what the command does not see: `git add -A` would fail otherwise. What Git tracks is not ignored by
+    /// them. The command may make a repository anywhere, so that a secret, which is hidden wherever it is, is ignored in all of them.
+    pub(super) fn excludes(&self) -> String {
+        let mut lines: Vec<String> = self.hidden.iter().flat_map(|path| self.patterns(path)).collect();
+        lines.sort_unstable();
+        lines.dedup();
+        lines.concat()
+    }
+
+    fn patterns<'b>(&'b self, path: &'b Path) -> impl Iterator<Item = String> + 'b {
+        let is_anywhere = !self.by_place.iter().any(|named| named == path);
+        let is_inside = move |above: &&Path| is_anywhere && self.roots.iter().any(|root| above.starts_with(root));
+        let above = path.ancestors().skip(1).take_while(is_inside);
+        let bases = self.worktrees.iter().chain(self.roots).map(PathBuf::as_path).chain(above);
+        bases.filter_map(|base| path.strip_prefix(base).ok()?.to_str().map(pattern))
+    }
 }
 
 fn pattern(path: &str) -> String {
@@ -83,21 +102,28 @@ mod tests {
     }
 
     #[test]
-    fn hidden_files_are_ignored_in_their_repositories_alone() {
+    fn hidden_files_are_ignored_in_every_repository_that_holds_them() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         let git = |words: &[&str]| Command::new("git").args(words).current_dir(root).env("GIT_CONFIG_NOSYSTEM", "1").output().unwrap();
         git(&["init", "-q"]);
         let odd = "deep/a [b]*c .env";
-        for name in [".env", "deep/.env", odd, "other/.env", "deep/abc .env"] {
+        for name in [".env", "config", "deep/config", "deep/.env", odd, "other/.env", "deep/abc .env"] {
             fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
             fs::write(root.join(name), "").unwrap();
         }
-        let hidden = [root.join(".env"), root.join(odd), "/elsewhere/other/.env".into()];
+        let hidden = [root.join(".env"), root.join(odd), root.join("deep/config"), "/elsewhere/other/.env".into()];
+        let files = HiddenFiles { hidden: &hidden, by_place: &hidden[2..3], roots: &[root.to_owned()], worktrees: &["/x".into()] };
         let list = root.join(".git/list");
-        fs::write(&list, excludes(&hidden, &[root, Path::new("/x")].into_iter())).unwrap();
+        fs::write(&list, files.excludes()).unwrap();
         let exclude = format!("core.excludesFile={}", list.display());
-        let seen = git(&["-c", &exclude, "-c", "core.quotePath=false", "ls-files", "-o", "--exclude-standard"]);
-        assert_eq!(String::from_utf8(seen.stdout).unwrap(), "deep/.env\ndeep/abc .env\nother/.env\n");
+        let others = |folder: &str| {
+            let seen = git(&["-C", folder, "-c", &exclude, "-c", "core.quotePath=false", "ls-files", "-o", "--exclude-standard"]);
+            String::from_utf8(seen.stdout).unwrap()
+        };
+        assert_eq!(others("."), "config\ndeep/.env\ndeep/abc .env\nother/.env\n");
+        // One that the command makes below.
+        git(&["init", "-q", "deep"]);
+        assert_eq!(others("deep"), "abc .env\nconfig\n");
     }
 }
