@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use haft_agent::{Ledger, LedgerEntry, StoredSession};
 use haft_provider::{Block, Message, ResultPart, StopReason, Usage, transcript};
-use haft_store::{CallLog, CallRecord, CallStatus, NewSession, SessionRecord, SessionStore, StoreError};
+use haft_store::{CallRecord, CallStatus, NewSession, SessionRecord, SessionStore, StoreError};
 
 use self::stores::{call_log, session_store};
 

@@ -148,7 +148,7 @@ async fn git_output(folder: &Path, words: &[&str], input: &[u8]) -> Result<Vec<u
     let broken = |error: std::io::Error| failed(folder, &format!("git cannot be run: {error}"));
     let mut child = command.spawn().map_err(broken)?;
     let stdin = child.stdin.take();
-    let (_, output) = tokio::join!(
+    let ((), output) = tokio::join!(
         async {
             if let Some(mut stdin) = stdin {
                 // One that ends early says why.

@@ -78,8 +78,8 @@ fn calls_of_turns_have_one_result_or_are_unknown_when_processes_are_killed() {
     let mut workers = [start(0), start(1)];
     let (mut turns, mut killed) = (Vec::new(), [0; 2]);
     for round in 0..kills {
-        let server = usize::try_from(round % 2).unwrap();
-        turns.push(begin(&pages[server], round));
+        let giver = usize::try_from(round % 2).unwrap();
+        turns.push(begin(&pages[giver], round));
         std::thread::sleep(Duration::from_millis(roll(&mut dice, LATEST)));
         let victim = usize::try_from(roll(&mut dice, 2)).unwrap();
         if roll(&mut dice, 3) == 0 {
