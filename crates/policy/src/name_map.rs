@@ -1,7 +1,7 @@
 //! Maps whose keys are names of a configuration.
 //!
-//! A decision looks up a dozen names. The hash of the standard library withstands keys that an attacker chooses, and takes a third of
-//! a decision; here only the user's own files choose the keys, and a call can only look one up.
+//! A decision looks up a dozen names. The hash of the standard library withstands keys that an attacker chooses, which costs time; here
+//! only the user's own files choose the keys, and a call can only look one up.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
