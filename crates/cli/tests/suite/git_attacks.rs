@@ -6,6 +6,7 @@
 
 mod neighbours;
 mod protected;
+mod races;
 mod rows;
 
 use std::fs;
@@ -36,7 +37,7 @@ enum Start {
 }
 
 /// Name, start, what the command runs, the folder in which the user works afterwards, and what the user does there besides looking and
-/// committing.
+/// committing: after that, or before it where a `<` precedes it.
 type Attack = (&'static str, Start, &'static str, &'static str, &'static str);
 
 /// What every user does sooner or later.
@@ -109,15 +110,20 @@ fn user_works(scene: &Scene, folder: &str, more: &str) {
             scene.write(name, "changed by the user\n");
         }
     }
+    let (first, last) = more.strip_prefix('<').map_or(("", more), |first| (first, ""));
+    let run = |folder: &str, line: &str| {
+        if !line.is_empty() {
+            let line = format!("cd {} && export EDITOR=true GIT_TERMINAL_PROMPT=0; {line}", scene.file(folder).display());
+            run_unsandboxed(scene, &fill(scene, &line));
+        }
+    };
     let folders = [folder, ""].into_iter().take(1 + usize::from(!folder.is_empty()));
     for folder in folders.filter(|folder| scene.file(folder).is_dir()) {
+        run(folder, first);
         for words in DAILY {
             user_git(scene, folder, words);
         }
-        if !more.is_empty() {
-            let line = format!("cd {} && export EDITOR=true GIT_TERMINAL_PROMPT=0; {more}", scene.file(folder).display());
-            run_unsandboxed(scene, &fill(scene, &line));
-        }
+        run(folder, last);
     }
 }
 
