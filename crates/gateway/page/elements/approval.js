@@ -128,7 +128,8 @@ function approvalDialog(approval) {
   function edit() {
     const field = jsonField(approval.arguments, { rows: 8, ariaLabel: 'Arguments as JSON' });
     const send = () => field.isValid() && answer('edit', { arguments: field.value() });
-    ask(h('p.muted', 'The edited call is checked and asked about again.'), field.element, button('Use these arguments', send, { class: 'primary' }));
+    const note = h('p.muted', 'The edited call is checked and asked about again.');
+    ask(note, field.element, button('Use these arguments', send, { class: 'primary' }));
   }
 
   function always() {

@@ -19,7 +19,8 @@ export function choices(input, name, { draw, take }) {
     at = 0;
     list.hidden = !entries.length && !nothing;
     input.ariaExpanded = !list.hidden;
-    const option = (entry, index) => h('li', { role: 'option', id: `${id}-${index}`, onmousedown: (event) => press(event, entry) }, draw(entry));
+    const option = (entry, index) =>
+      h('li', { role: 'option', id: `${id}-${index}`, onmousedown: (event) => press(event, entry) }, draw(entry));
     fill(list, entries.length ? entries.map(option) : nothing);
     mark();
   }

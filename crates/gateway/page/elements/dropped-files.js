@@ -55,7 +55,8 @@ export function droppedFiles(text) {
   function chip(file) {
     const name = visibleText(file.name);
     const remove = () => set(files.filter((other) => other !== file));
-    return h('span.chip', { role: 'listitem' }, name, ' ', h('small', bytes(file.size)), button('×', remove, { ariaLabel: `Remove ${name}` }));
+    const size = h('small', bytes(file.size));
+    return h('span.chip', { role: 'listitem' }, name, ' ', size, button('×', remove, { ariaLabel: `Remove ${name}` }));
   }
 }
 

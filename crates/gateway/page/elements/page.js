@@ -91,7 +91,8 @@ export function jsonField(start, { isObject, oninput = () => {}, ...attributes }
     }
     oninput();
   };
-  const text = h('textarea.mono', { spellcheck: 'false', oninput: read, value: start === undefined ? '' : JSON.stringify(start, null, 2), ...attributes });
+  const shown = start === undefined ? '' : JSON.stringify(start, null, 2);
+  const text = h('textarea.mono', { spellcheck: 'false', oninput: read, value: shown, ...attributes });
   return { element: h('div.stack', text, wrong), value: () => value, isValid: () => wrong.textContent === '' };
 }
 
@@ -107,7 +108,8 @@ export const deliveryBadge = (word, title) => badge(word.replaceAll('_', ' '), D
 
 /** The icon of a look with its word for a screen reader, which is shown where it says more. */
 export function stateMark({ icon, word, kind }, isWord) {
-  return h('span.state', { class: kind, title: word }, h('span', { ariaHidden: true }, icon), isWord ? ` ${word}` : h('span.visually-hidden', word));
+  const sign = h('span', { ariaHidden: true }, icon);
+  return h('span.state', { class: kind, title: word }, sign, isWord ? ` ${word}` : h('span.visually-hidden', word));
 }
 
 /** A choice of the agents of this server. */

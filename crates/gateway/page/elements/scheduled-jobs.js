@@ -1,6 +1,23 @@
 // Scheduled jobs: a timeline of their runs, what comes next, and buttons to run, pause and remove each.
 
-import { api, badge, button, deliveryBadge, duration, empty, fullTime, h, href, link, load, pathTo, rendered, store, table, when } from '../core.js';
+import {
+  api,
+  badge,
+  button,
+  deliveryBadge,
+  duration,
+  empty,
+  fullTime,
+  h,
+  href,
+  link,
+  load,
+  pathTo,
+  rendered,
+  store,
+  table,
+  when,
+} from '../core.js';
 import { timeline } from './timeline.js';
 
 const LOOKS = { ok: ['✓', 'ok'], failed: ['✗', 'fail'], skipped: ['–'], running: ['▶', 'accent'], waiting: ['…', 'ask'] };

@@ -113,7 +113,8 @@ export function schemaForm({ properties = {}, required = [] } = {}, start = {}) 
   }
 
   function selection(name, options, attributes) {
-    return select([['', NOT_SET], ...options.map((option) => [option])], values[name], (value) => set(name, value || undefined), attributes);
+    const entries = [['', NOT_SET], ...options.map((option) => [option])];
+    return select(entries, values[name], (value) => set(name, value || undefined), attributes);
   }
 
   function number(name, { minimum: min, maximum: max, type }, attributes) {
@@ -138,7 +139,8 @@ export function schemaForm({ properties = {}, required = [] } = {}, start = {}) 
     };
     const unset = button('Empty text is sent. Do not send it', () => change(undefined), { class: 'link', hidden: values[name] !== '' });
     const oninput = ({ target }) => change(target.value);
-    return [h(isLong ? 'textarea.mono' : 'input.mono', { ...attributes, [isLong ? 'rows' : 'type']: isLong ? 4 : 'text', oninput, value }), unset];
+    const own = { ...attributes, oninput, value };
+    return [isLong ? h('textarea.mono', { ...own, rows: 4 }) : h('input.mono', { ...own, type: 'text' }), unset];
   }
 
   function chips(name, attributes) {

@@ -1,6 +1,24 @@
 // The browser of a session: what it shows now, with take-over by the user, and the steps of its recording.
 
-import { api, empty, fill, fullTime, h, href, isOpen, later, link, linkButton, page, pathTo, plural, setText, store, visible, when } from '../core.js';
+import {
+  api,
+  empty,
+  fill,
+  fullTime,
+  h,
+  href,
+  isOpen,
+  later,
+  link,
+  linkButton,
+  page,
+  pathTo,
+  plural,
+  setText,
+  store,
+  visible,
+  when,
+} from '../core.js';
 import { browserScreen } from '../elements/browser-screen.js';
 
 export default function mount(root, { id, query }) {

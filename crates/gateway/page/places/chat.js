@@ -1,6 +1,23 @@
 // The conversation of one session, or the welcome to a new one.
 
-import { act, announce, api, canvasPanel, chatPanel, copy, empty, fill, go, h, href, modelMenu, pathTo, report, store, welcome } from '../core.js';
+import {
+  act,
+  announce,
+  api,
+  canvasPanel,
+  chatPanel,
+  copy,
+  empty,
+  fill,
+  go,
+  h,
+  href,
+  modelMenu,
+  pathTo,
+  report,
+  store,
+  welcome,
+} from '../core.js';
 import { isApprovalOpen, openApproval } from '../elements/approval.js';
 import { chatHeader } from '../elements/chat-header.js';
 import { composer, draftKey } from '../elements/composer.js';

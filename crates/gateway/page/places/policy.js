@@ -42,7 +42,7 @@ export default function mount(root) {
     const silent = steps.length - used.length;
     return [
       h('h2', 'Every tool, every step'),
-      h('small', `Before its arguments are known: whether a call asks depends on them. ${plural(silent, 'step')} without a setting not shown.`),
+      h('small', `Before arguments are known: whether a call asks depends on them. ${plural(silent, 'step')} without a setting not shown.`),
       table(
         [
           ['Tool', ({ tool }) => link(tool, href('tools', tool, { tab: 'explain', agent })), 'name'],

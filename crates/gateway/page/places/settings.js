@@ -47,7 +47,11 @@ export default function mount(root, { query }) {
     fill(
       result,
       answer.problems.map((problem) =>
-        h('p.call-error', { role: 'alert' }, ['✗', sourceText(problem), problem.message ?? String(problem), problem.help].filter(Boolean).join(' ')),
+        h(
+          'p.call-error',
+          { role: 'alert' },
+          ['✗', sourceText(problem), problem.message ?? String(problem), problem.help].filter(Boolean).join(' '),
+        ),
       ),
       h(
         'p.muted',

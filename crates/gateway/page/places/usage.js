@@ -1,6 +1,23 @@
 // Tokens and cost by day, the dearest sessions, the slowest and least reliable tools.
 
-import { api, duration, empty, figureList, h, href, link, load, money, page, replace, section, select, share, table, tokens } from '../core.js';
+import {
+  api,
+  duration,
+  empty,
+  figureList,
+  h,
+  href,
+  link,
+  load,
+  money,
+  page,
+  replace,
+  section,
+  select,
+  share,
+  table,
+  tokens,
+} from '../core.js';
 import { stackedBars } from '../elements/plot.js';
 
 export default function mount(root, { query }) {
