@@ -15,7 +15,7 @@ const NEIGHBOURS: &[Neighbour] = &[
     ("init with a branch", Files, &["git init -b trunk . && git add a.txt && git commit -qm x"], "git branch --show-current", "trunk"),
     ("init in one line", Files, &["git init -q && git add . && git commit -qm 'all at once'"], "git status --short; git log --format=%s", "all at once"),
     ("init below", Files, &["git init -q app && cd app && echo x > x && git add x && git commit -qm 'in app'"], "git -C app log --oneline", "in app"),
-    ("init beside secrets", Files, &["mkdir -p app/config && n=.env && echo K=1 > $n && echo K=2 > app/config/$n && echo x > app/x", "git init -q && git add -A && git commit -qm 'without secrets'", "cd app && git init -q && git add -A && git commit -qm inner"], "git -C app log --format=%s; git log --format=%s; git ls-files | grep -c env", "inner\nwithout secrets\n0"),
+    ("init beside secrets", Files, &["mkdir -p app/config && n=.env && echo K=1 > $n && echo K=2 > app/config/$n && echo x > app/x", "git init -q && git add -A && git commit -qm 'without secrets'", "cd app && git init -q && git add -A && git commit -qm inner"], "git -C app log --format=%s; git log --format=%s", "inner\nwithout secrets"),
     ("identity of the user", Repository, &["git commit -q --allow-empty -m x"], "git log -1 --format='%an <%ae>'", "Ann <ann@example.org>"),
     ("commit", Repository, &["echo more >> a.txt && git commit -qam 'more of a'"], "git log -1 --format=%s; git status --short", "more of a"),
     ("commit by python", Repository, &["python3 -c \"import subprocess; subprocess.check_call(['git', 'commit', '-q', '--allow-empty', '-m', 'by python'])\""], "git log -1 --format=%s", "by python"),
