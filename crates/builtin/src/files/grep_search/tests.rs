@@ -357,8 +357,7 @@ fn a_large_file_is_searched_in_parts_with_the_same_outcome() {
     binary[300_000] = 0;
     let endless = "no end".repeat(30_000);
     let marked = format!("\u{feff}hit 1\n{}\u{feff}hit 2\n", "c\n".repeat(200_000));
-    let contents: [&[u8]; 6] =
-        [lines.as_bytes(), giant.as_bytes(), &binary, endless.as_bytes(), &vec![b'\n'; 200_000], marked.as_bytes()];
+    let contents: [&[u8]; 6] = [lines.as_bytes(), giant.as_bytes(), &binary, endless.as_bytes(), &vec![b'\n'; 200_000], marked.as_bytes()];
     for content in contents {
         for pattern in ["1234 ", "9 (word ){8}$", "^hit", "^$", "nowhere", "no end", "tail"] {
             for mode in ["content", "count", "files_with_matches"] {
