@@ -136,7 +136,7 @@ pub(crate) fn with_name(name: &str, mut problem: Problem) -> Problem {
 const MAX_UNKNOWN: usize = 20;
 
 fn unknown(request: &LoadRequest<'_>, problems: &mut Vec<Problem>) {
-    let known = known();
+    let known = list_variables();
     let is_known = |name: &str| known.iter().any(|(variable, _)| variable == name) || request.other_variables.contains(&name);
     let unknown = request.environment_names.iter().filter(|name| name.starts_with("HAFT_") && !is_known(name));
     let mut found: Vec<Problem> = unknown.map(|name| misspelt(name, &known)).collect();
@@ -146,7 +146,7 @@ fn unknown(request: &LoadRequest<'_>, problems: &mut Vec<Problem>) {
 }
 
 /// Every variable, and whether it carries authority. Those that do are last, where they win a tie.
-fn known() -> Vec<(String, bool)> {
+fn list_variables() -> Vec<(String, bool)> {
     let keys = KEYS.iter().filter_map(|key| key.variable().map(|variable| (variable, key.is_authority())));
     let mut known: Vec<_> = OTHERS.iter().map(|name| ((*name).to_owned(), false)).chain(keys).collect();
     known.sort_by_key(|(_, authority)| *authority);

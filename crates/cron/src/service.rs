@@ -70,7 +70,7 @@ impl CronService {
     }
 
     /// A job by its id, its name, or the beginning of one.
-    async fn named(&self, wanted: &str) -> Result<ScheduledJob, ToolError> {
+    async fn find_job(&self, wanted: &str) -> Result<ScheduledJob, ToolError> {
         let (wanted, jobs) = (wanted.trim(), self.jobs().await?);
         if let Some(job) = jobs.iter().find(|job| job.id == wanted) {
             return Ok(job.clone());
@@ -109,7 +109,7 @@ impl CronService {
         change: impl Fn(&ScheduledJob) -> Result<AutomationChange, String>,
     ) -> Result<ScheduledJob, ToolError> {
         loop {
-            let job = self.named(wanted).await?;
+            let job = self.find_job(wanted).await?;
             if self.commit(change(&job).map_err(wrong)?).await? {
                 return Ok(job);
             }
@@ -169,7 +169,7 @@ impl Automation for CronService {
     }
 
     fn find<'a>(&'a self, job: &'a str) -> BoxFuture<'a, Result<JobView, ToolError>> {
-        Box::pin(async move { self.view(self.named(job).await?).await })
+        Box::pin(async move { self.view(self.find_job(job).await?).await })
     }
 
     fn check(&self, draft: &JobDraft) -> Result<String, ToolError> {
@@ -204,7 +204,7 @@ impl Automation for CronService {
 
     fn run<'a>(&'a self, job: &'a str, only_if_due: bool) -> BoxFuture<'a, Result<Option<JobRun>, ToolError>> {
         Box::pin(async move {
-            let (job, now) = (self.named(job).await?, self.parts.clock.now());
+            let (job, now) = (self.find_job(job).await?, self.parts.clock.now());
             if only_if_due && !(job.enabled && job.next_due.is_some_and(|due| due <= now)) {
                 return Ok(None);
             }
@@ -222,12 +222,12 @@ impl Automation for CronService {
         Box::pin(async move {
             let id = match job {
                 // Runs outlive their job.
-                Some(job) => Some(self.named(job).await.map_or_else(|_| job.to_owned(), |job| job.id)),
+                Some(job) => Some(self.find_job(job).await.map_or_else(|_| job.to_owned(), |job| job.id)),
                 None => None,
             };
             let runs = self.parts.store.runs(&self.parts.workspace, id.as_deref(), limit).await.map_err(unusable)?;
             match job {
-                Some(job) if runs.is_empty() => self.named(job).await.map(|_| runs),
+                Some(job) if runs.is_empty() => self.find_job(job).await.map(|_| runs),
                 _ => Ok(runs),
             }
         })

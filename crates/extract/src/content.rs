@@ -43,7 +43,7 @@ struct TextStats {
 }
 
 impl TextStats {
-    fn of(text: &str) -> Self {
+    fn count(text: &str) -> Self {
         let mut stats = Self::default();
         for ch in text.chars() {
             stats.text += u32::from(!ch.is_whitespace());
@@ -67,7 +67,7 @@ impl<'t, 'a> ContentTree<'t, 'a> {
     /// Marks what is hidden and what is boilerplate.
     pub(crate) fn new(tree: &'t HtmlTree<'a>) -> Self {
         let mut content = Self { tree, dropped: vec![false; tree.len()], stats: Vec::new() };
-        let hiding = HidingRules::of(tree);
+        let hiding = HidingRules::from_tree(tree);
         content.drop_where(|id| hiding.hide(tree, id));
         content.count();
         let stats = std::mem::take(&mut content.stats);
@@ -98,7 +98,7 @@ impl<'t, 'a> ContentTree<'t, 'a> {
         self.stats = vec![TextStats::default(); tree.len()];
         for id in tree.ids().rev().filter(|id| !self.dropped[*id]) {
             if let Some(text) = tree.source_text(id) {
-                self.stats[id] = TextStats::of(text);
+                self.stats[id] = TextStats::count(text);
             }
             let mut own = self.stats[id];
             if tree.name(id) == "a" {

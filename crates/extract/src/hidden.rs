@@ -38,7 +38,7 @@ pub(crate) struct HidingRules {
 }
 
 impl HidingRules {
-    pub(crate) fn of(tree: &HtmlTree<'_>) -> Self {
+    pub(crate) fn from_tree(tree: &HtmlTree<'_>) -> Self {
         let mut rules = Self::default();
         for id in tree.ids().filter(|id| tree.name(*id) == "style") {
             rules.read(&without_comments(&tree.all_text(id)));
@@ -241,7 +241,7 @@ mod tests {
             let page = format!("<style>/* .other{{display:none}} */ .mine, #gone {{ display:none }}</style>{html}x");
             let tree = HtmlTree::parse(&page);
             let last = tree.ids().rev().find(|id| !tree.name(*id).is_empty()).unwrap();
-            assert_eq!(HidingRules::of(&tree).hide(&tree, last), expected, "{html}");
+            assert_eq!(HidingRules::from_tree(&tree).hide(&tree, last), expected, "{html}");
         }
     }
 }

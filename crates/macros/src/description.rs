@@ -5,7 +5,7 @@ use syn::{Attribute, Expr, ExprLit, Lit, Meta};
 /// The text of the doc comments among `attributes`; empty if there are none.
 ///
 /// Lines of a paragraph become one line, as in rendered documentation. Lists and code keep their lines.
-pub(crate) fn of(attributes: &[Attribute]) -> String {
+pub(crate) fn from_attributes(attributes: &[Attribute]) -> String {
     let comments: Vec<String> = attributes.iter().filter_map(comment).collect();
     let lines: Vec<&str> = comments.iter().flat_map(|comment| comment.lines()).map(without_margin).collect();
     flowed(&lines)
@@ -62,7 +62,7 @@ mod tests {
 
     fn described(source: &str) -> String {
         let item: syn::ItemStruct = syn::parse_str(&format!("{source}\nstruct X;")).unwrap();
-        of(&item.attrs)
+        from_attributes(&item.attrs)
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
 /// The `impl ToolMeta` of a tool.
 pub(crate) fn implementation(subject: &ToolSubject<'_>, keys: &ToolKeys) -> Result<TokenStream> {
     let ToolSubject { target, written, generics, attributes } = subject;
-    let description = description::of(attributes);
+    let description = description::from_attributes(attributes);
     if description.is_empty() {
         return Err(missing_description(written));
     }

@@ -75,7 +75,7 @@ impl ToolParameter {
         let mut parameter = Self {
             name: plain_name(&written.pat)?,
             kind: (*written.ty).clone(),
-            description: description::of(&written.attrs),
+            description: description::from_attributes(&written.attrs),
             attributes: written.attrs.iter().filter(|attribute| is_for_field(attribute)).cloned().collect(),
             default: None,
             aliases: Vec::new(),

@@ -67,7 +67,7 @@ fn dates(text: &str) -> Vec<WrittenDate> {
     let tokens: Vec<&str> = text.split(|ch: char| !ch.is_alphanumeric()).filter(|token| !token.is_empty()).collect();
     let mut found = Vec::new();
     for at in 0..tokens.len() {
-        found.extend(numeric(&tokens[at..], text).or_else(|| named(&tokens, at)));
+        found.extend(numeric(&tokens[at..], text).or_else(|| parse_month_date(&tokens, at)));
     }
     found
 }
@@ -105,7 +105,7 @@ fn offset(token: &str, text: &str) -> usize {
 }
 
 /// `12 March 2026`, `March 12th, 2026`, `March 2026`, `12. März`.
-fn named(tokens: &[&str], at: usize) -> Option<WrittenDate> {
+fn parse_month_date(tokens: &[&str], at: usize) -> Option<WrittenDate> {
     let month = month(tokens[at])?;
     let day = |token: Option<&&str>| {
         let digits = token?.trim_end_matches(|ch: char| ch.is_ascii_alphabetic());

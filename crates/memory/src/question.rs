@@ -79,7 +79,7 @@ impl ParsedQuestion {
             let mut corrections = Vec::new();
             if frequency == 0 && corrected < CORRECTED && fuzzy::is_correctable(&word) {
                 corrected += 1;
-                corrections = meant(&word, database)?;
+                corrections = find_corrections(&word, database)?;
                 frequency = u64::from(!corrections.is_empty());
             }
             groups.push(WordGroup { weight: weight(frequency, chunks), word, corrections, frequency });
@@ -116,7 +116,7 @@ fn weight(frequency: u64, chunks: u64) -> f64 {
     (1.0 + chunks as f64 / (frequency as f64 + 1.0)).ln()
 }
 
-fn meant(word: &str, database: &dyn MemoryStore) -> Result<Vec<Correction>, StoreError> {
+fn find_corrections(word: &str, database: &dyn MemoryStore) -> Result<Vec<Correction>, StoreError> {
     let Some((grams, characters)) = fuzzy::grams(word) else { return Ok(Vec::new()) };
     let mut candidates = database.terms(&grams, characters, CANDIDATES)?;
     let length = word.chars().count();

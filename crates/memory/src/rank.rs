@@ -73,7 +73,7 @@ pub(crate) struct WantedStems<'q> {
 }
 
 impl<'q> WantedStems<'q> {
-    pub(crate) fn of(question: &'q ParsedQuestion) -> Self {
+    pub(crate) fn from_question(question: &'q ParsedQuestion) -> Self {
         let mut stems: HashMap<&str, Vec<(usize, f64)>> = HashMap::new();
         for (at, group) in question.groups.iter().enumerate() {
             for (word, worth) in group.spellings() {

@@ -42,7 +42,7 @@ pub(crate) fn search(
     let best = found.iter().map(|(_, value)| *value).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
     let values: HashMap<i64, f64> = found.iter().copied().collect();
     let cosines: HashMap<i64, f64> = near.iter().copied().collect();
-    let (mut candidates, wanted) = (Vec::new(), WantedStems::of(&question));
+    let (mut candidates, wanted) = (Vec::new(), WantedStems::from_question(&question));
     let mut seen = HashSet::new();
     for id in found.iter().map(|(id, _)| *id).chain(near.iter().map(|(id, _)| *id)).filter(|id| seen.insert(*id)) {
         let Some(row) = database.chunk(id)?.filter(|row| visible.contains(&row.path)) else { continue };

@@ -163,7 +163,7 @@ impl MemoryService {
     /// The files in the index after it was brought up to date, without a limit of time, and what is not searched.
     pub async fn notes(&self, files: &dyn FileSystem, roots: &[Location]) -> Result<(Vec<IndexedNote>, Vec<String>), ToolError> {
         let Refreshed { database, walked } = self.refresh(files, roots, None).await?;
-        let known = self.known(&database).await.map_err(UpdateError::into_tool)?;
+        let known = self.load_known_files(&database).await.map_err(UpdateError::into_tool)?;
         let visible = known.files.iter().filter(|(path, _)| walked.visible.contains(*path));
         let mut notes: Vec<IndexedNote> = visible.map(|(path, known)| IndexedNote { path: path.clone(), known: known.clone() }).collect();
         notes.sort_by(|one, other| one.path.cmp(&other.path));

@@ -108,7 +108,7 @@ impl MemoryService {
 
     /// The watch of files that all were compared, if their changes are reported, and whether some were while they were compared.
     pub(crate) async fn watch_of(&self, files: &dyn FileSystem, roots: &[Location]) -> Option<(Arc<dyn TreeWatch>, bool)> {
-        let key = ViewKey::of(files, roots)?;
+        let key = ViewKey::from_roots(files, roots)?;
         let turn = self.turn.lock().await;
         turn.views.find(&key).map(|view| (Arc::clone(&view.watch), !view.early.is_empty()))
     }
@@ -126,9 +126,9 @@ impl MemoryService {
         roots: &[Location],
         time: Option<Duration>,
     ) -> Result<Walked, UpdateError> {
-        let known = self.known(database).await?;
+        let known = self.load_known_files(database).await?;
         let deadline = time.map(|time| Instant::now() + time);
-        let key = ViewKey::of(files, roots);
+        let key = ViewKey::from_roots(files, roots);
         if let Some(mut view) = key.as_ref().and_then(|key| views.take(key))
             && let Some(changes) = view.changes(known.version)
         {
@@ -218,7 +218,7 @@ impl MemoryService {
         let cached = self.cache().files.clone();
         let known = match cached {
             Some(known) => known,
-            None => self.known(database).await?,
+            None => self.load_known_files(database).await?,
         };
         let noted = known.noted.iter().filter(|(path, _)| walked.visible.contains(path)).take(MOST_REMARKS);
         walked.warnings.extend(noted.map(|(path, note)| format!("{path}: {note}.")));
@@ -226,7 +226,7 @@ impl MemoryService {
     }
 
     /// The files that the index has, read again when another process has changed it.
-    pub(crate) async fn known(&self, database: &Arc<dyn MemoryStore>) -> Result<KnownFiles, UpdateError> {
+    pub(crate) async fn load_known_files(&self, database: &Arc<dyn MemoryStore>) -> Result<KnownFiles, UpdateError> {
         let (reading, cached) = (Arc::clone(database), self.cache().files.clone());
         let read = blocking(move || {
             let version = reading.data_version()?;

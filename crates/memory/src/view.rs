@@ -39,7 +39,7 @@ pub(crate) struct ViewKey {
 }
 
 impl ViewKey {
-    pub(crate) fn of(files: &dyn FileSystem, roots: &[Location]) -> Option<Self> {
+    pub(crate) fn from_roots(files: &dyn FileSystem, roots: &[Location]) -> Option<Self> {
         Some(Self { view: files.view()?, roots: roots.iter().map(|root| root.path().to_owned()).collect() })
     }
 }

@@ -94,7 +94,7 @@ impl<'f> MemoryWalk<'f> {
             }
         }
         let mut walked = self.finish();
-        walked.visible = Arc::new(std::mem::take(&mut *self.shared.found()));
+        walked.visible = Arc::new(std::mem::take(&mut *self.shared.lock_found()));
         if walked.is_complete {
             walked.gone = self.shared.parts.known.keys().filter(|path| !walked.visible.contains(*path)).cloned().collect();
         }
@@ -129,7 +129,7 @@ impl<'f> MemoryWalk<'f> {
             self.look_again(path, &name).await;
             looked_at.push(name);
         }
-        let (mut walked, found) = (self.finish(), std::mem::take(&mut *self.shared.found()));
+        let (mut walked, found) = (self.finish(), std::mem::take(&mut *self.shared.lock_found()));
         walked.visible = Arc::clone(visible);
         for name in looked_at {
             if found.contains(&name) != visible.contains(&name) {
@@ -235,7 +235,7 @@ struct SharedWalk {
 }
 
 impl SharedWalk {
-    fn found(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
+    fn lock_found(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -268,7 +268,7 @@ impl TreeVisitor for Visitor {
         let Some(name) = path.to_str().filter(|name| *escape_line(name) == **name) else { return Visit::On };
         let Some(stamp) = self.stamp(entry, &absolute) else { return Visit::On };
         let known = self.shared.parts.known.get(name);
-        self.shared.found().insert(name.to_owned());
+        self.shared.lock_found().insert(name.to_owned());
         let is_reported = matches!(self.target, WalkTarget::ChangedFile | WalkTarget::ChangedRoot);
         if is_reported || known.is_none_or(|known| known.stamp != stamp || may_have_changed(known)) {
             self.read(name, absolute(), stamp, entry);

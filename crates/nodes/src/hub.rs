@@ -95,7 +95,7 @@ impl NodeHub {
     async fn wait_for_approval(&self, mut secured: Secured) -> io::Result<Option<Secured>> {
         let (id, code) = (secured.peer.id(), secured.code.clone());
         let decided = self.window().ask(&secured.peer, &secured.name, &code);
-        let left = self.window().left(Instant::now()).unwrap_or_default();
+        let left = self.window().time_left(Instant::now()).unwrap_or_default();
         let decision = tokio::select! {
             decision = timeout(left, decided) => decision.ok().and_then(Result::ok),
             () = stay_in_touch(&mut secured) => None,

@@ -170,8 +170,8 @@ impl NodeClient {
             let why = match end {
                 LinkEnd::Stopped => return Ok(()),
                 LinkEnd::Bye { reason, is_final: true } => return Err(self.dismissed(&reason)),
-                LinkEnd::Bye { reason, .. } => shown(&reason),
-                LinkEnd::Lost(error) => shown(&error.to_string()),
+                LinkEnd::Bye { reason, .. } => escape(&reason),
+                LinkEnd::Lost(error) => escape(&error.to_string()),
             };
             (self.watcher)(&NodeEvent::Lost { why, wait });
             tokio::select! {
@@ -243,7 +243,7 @@ impl NodeClient {
     /// The gateway has ended it for good: the pairing is of no use any more.
     fn dismissed(&self, reason: &str) -> NodeEnded {
         self.store.forget().ok();
-        NodeEnded(format!("{}. To pair again, run `haft node pair` at the gateway, and `haft node run` here", shown(reason)))
+        NodeEnded(format!("{}. To pair again, run `haft node pair` at the gateway, and `haft node run` here", escape(reason)))
     }
 }
 
@@ -251,7 +251,7 @@ impl NodeClient {
 async fn approval(secured: &mut Secured) -> Result<String, LinkEnd> {
     loop {
         match secured.reader.next().await {
-            Ok(Arrival::Frame(Frame::Paired { name }, _)) => return Ok(shown(&name)),
+            Ok(Arrival::Frame(Frame::Paired { name }, _)) => return Ok(escape(&name)),
             Ok(Arrival::Frame(Frame::Bye { reason, is_final }, _)) => return Err(LinkEnd::Bye { reason, is_final }),
             Ok(Arrival::Ping(payload)) => secured.writer.pong(&payload).await.map_err(LinkEnd::Lost)?,
             Ok(_) => return Err(LinkEnd::Lost(io::Error::other("the gateway calls before it is paired"))),
@@ -260,7 +260,7 @@ async fn approval(secured: &mut Secured) -> Result<String, LinkEnd> {
     }
 }
 
-fn shown(text: &str) -> String {
+fn escape(text: &str) -> String {
     display::escape_line(&display::shorten(text, 300)).into_owned()
 }
 

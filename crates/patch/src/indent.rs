@@ -23,7 +23,7 @@ struct BlankRun {
 }
 
 impl BlankRun {
-    fn of(blanks: &[u8]) -> Option<Self> {
+    fn parse(blanks: &[u8]) -> Option<Self> {
         let blank = *blanks.first()?;
         blanks.iter().all(|byte| *byte == blank).then_some(Self { blank, length: blanks.len() })
     }
@@ -75,7 +75,7 @@ impl IndentShift {
     }
 
     fn translate(&self, written: &[u8], beside: &[u8]) -> Vec<u8> {
-        let Some(run) = BlankRun::of(written) else { return written.to_vec() };
+        let Some(run) = BlankRun::parse(written) else { return written.to_vec() };
         let fits = |step: &IndentStep| run.blank == step.written.blank && run.length.is_multiple_of(step.written.length);
         match self.step.filter(fits).or_else(|| IndentStep::guess(run, beside)) {
             Some(step) => vec![step.found.blank; run.length / step.written.length * step.found.length],
@@ -104,7 +104,7 @@ impl IndentStep {
     }
 
     fn new(written: &[u8], found: &[u8]) -> Option<Self> {
-        let (mut written, mut found) = (BlankRun::of(written)?, BlankRun::of(found)?);
+        let (mut written, mut found) = (BlankRun::parse(written)?, BlankRun::parse(found)?);
         let common = greatest_common_divisor(written.length, found.length);
         written.length /= common;
         found.length /= common;
@@ -114,7 +114,7 @@ impl IndentStep {
     /// Without two depths to learn from: a tab is four spaces, or two where four do not fit.
     fn guess(written: BlankRun, beside: &[u8]) -> Option<Self> {
         let (tab, spaces) = (BlankRun { blank: b'\t', length: 1 }, |length| BlankRun { blank: b' ', length });
-        match (written.blank, BlankRun::of(beside)?.blank) {
+        match (written.blank, BlankRun::parse(beside)?.blank) {
             (b' ', b'\t') if written.length.is_multiple_of(4) => Some(Self { written: spaces(4), found: tab }),
             (b' ', b'\t') if written.length.is_multiple_of(2) => Some(Self { written: spaces(2), found: tab }),
             (b'\t', b' ') => Some(Self { written: tab, found: spaces(4) }),

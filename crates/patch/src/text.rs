@@ -80,7 +80,7 @@ pub(crate) enum LineBreaks {
 
 impl LineBreaks {
     /// What ends the lines of this file.
-    pub(crate) fn of(bytes: &[u8]) -> Self {
+    pub(crate) fn detect(bytes: &[u8]) -> Self {
         if memchr(b'\n', bytes).is_none() { Self::Any } else { Self::Feeds }
     }
 
@@ -129,7 +129,7 @@ impl<'a> LineTable<'a> {
 
     fn up_to(most: usize, bytes: &'a [u8]) -> Result<Self, TooManyLines> {
         let first = if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
-        let breaks = LineBreaks::of(bytes);
+        let breaks = LineBreaks::detect(bytes);
         let end = match breaks {
             LineBreaks::Feeds => b'\n',
             LineBreaks::Any => b'\r',
@@ -206,7 +206,7 @@ pub(crate) struct LineCounter<'a> {
 
 impl<'a> LineCounter<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        let feed = if LineBreaks::of(bytes) == LineBreaks::Feeds { b'\n' } else { b'\r' };
+        let feed = if LineBreaks::detect(bytes) == LineBreaks::Feeds { b'\n' } else { b'\r' };
         Self { bytes, feed, at: 0, line: 1 }
     }
 

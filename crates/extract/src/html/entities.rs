@@ -47,7 +47,7 @@ pub(crate) fn decode(text: &str) -> Cow<'_, str> {
 fn reference(text: &str, out: &mut String) -> Option<usize> {
     match text.as_bytes().get(1)? {
         b'#' => numeric(text, out),
-        byte if byte.is_ascii_alphabetic() => named(text, out),
+        byte if byte.is_ascii_alphabetic() => decode_named(text, out),
         _ => None,
     }
 }
@@ -77,7 +77,7 @@ fn character(number: u32) -> char {
     }
 }
 
-fn named(text: &str, out: &mut String) -> Option<usize> {
+fn decode_named(text: &str, out: &mut String) -> Option<usize> {
     let length = text[1..].bytes().take(LONGEST_NAME).take_while(u8::is_ascii_alphanumeric).count();
     let name = &text[1..=length];
     if text[1 + length..].starts_with(';')

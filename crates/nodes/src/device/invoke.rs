@@ -64,12 +64,12 @@ impl Tool for NodeInvoke {
     async fn execute(&self, params: InvokeParams, _cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let command = self.find(&params.command)?;
         let [program, arguments @ ..] = &command.words[..] else { return Err(ToolError::execution("The command is empty.")) };
-        let program = if program.contains('/') { PathBuf::from(program) } else { found(program)? };
+        let program = if program.contains('/') { PathBuf::from(program) } else { find_program(program)? };
         let output = capture::run(&program, arguments, params.input.as_bytes(), LIMIT).await?;
         Ok(ToolOutput::text(String::from_utf8_lossy(&output)))
     }
 }
 
-fn found(program: &str) -> Result<PathBuf, ToolError> {
+fn find_program(program: &str) -> Result<PathBuf, ToolError> {
     capture::installed(&[program]).ok_or_else(|| ToolError::execution(format!("This machine has no program '{program}'.")))
 }

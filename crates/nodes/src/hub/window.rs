@@ -67,7 +67,7 @@ impl PairingWindow {
     }
 
     /// For how long machines may ask still.
-    pub(crate) fn left(&self, now: Instant) -> Option<Duration> {
+    pub(crate) fn time_left(&self, now: Instant) -> Option<Duration> {
         self.until.map(|until| until.saturating_duration_since(now)).filter(|left| !left.is_zero())
     }
 
@@ -80,7 +80,7 @@ impl PairingWindow {
     pub(crate) fn refusal(&mut self, now: Instant) -> Option<String> {
         let (since, count) = self.strangers.filter(|(since, _)| now.duration_since(*since) < STRANGER_WINDOW).unwrap_or((now, 0));
         self.strangers = Some((since, count + 1));
-        if self.left(now).is_none() {
+        if self.time_left(now).is_none() {
             return Some("this machine is not paired with the gateway, and nobody may ask now. Run `haft node pair` at the gateway".into());
         }
         if count >= MAX_STRANGERS || self.requests.len() >= MAX_PENDING {
@@ -105,7 +105,7 @@ impl PairingWindow {
 
     /// The machines that ask, without their codes: the user reads those on their screens.
     pub(crate) fn pending(&self, now: Instant) -> Vec<PendingNode> {
-        let left = self.left(now).unwrap_or_default().as_secs();
+        let left = self.time_left(now).unwrap_or_default().as_secs();
         let pending = |(id, request): (&String, &PairingRequest)| PendingNode {
             id: id.clone(),
             name: request.name.clone(),
@@ -118,7 +118,7 @@ impl PairingWindow {
 
     /// The machine whose screen shows this code may be paired.
     pub(crate) fn approve(&mut self, now: Instant, code: &str) -> Result<Approved, CodeFault> {
-        if self.left(now).is_none() {
+        if self.time_left(now).is_none() {
             self.close();
             return Err(CodeFault::Closed);
         }

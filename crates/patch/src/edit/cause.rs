@@ -59,7 +59,7 @@ fn has_line_numbers(text: &str) -> bool {
 }
 
 fn nearest(original: &[u8], old: &str) -> Option<Nearest> {
-    let lines: Vec<&[u8]> = LineBreaks::of(old.as_bytes()).lines(old.as_bytes()).map(|line| line.body).collect();
+    let lines: Vec<&[u8]> = LineBreaks::detect(old.as_bytes()).lines(old.as_bytes()).map(|line| line.body).collect();
     Nearest::find(original, &lines)
 }
 

@@ -49,7 +49,7 @@ pub(super) enum HunkForm {
 pub(super) fn read(cursor: &mut PatchCursor<'_>, form: HunkForm, most: usize) -> Result<Vec<Hunk>, ParseError> {
     let mut hunks = Vec::new();
     while let Some((line, text)) = cursor.peek() {
-        if Marker::of(text).is_some_and(Marker::ends_hunk) || ends(cursor, form) {
+        if Marker::parse(text).is_some_and(Marker::ends_hunk) || ends(cursor, form) {
             break;
         }
         let blank = blank_before_end(cursor);
@@ -74,7 +74,7 @@ fn ends(cursor: &PatchCursor<'_>, form: HunkForm) -> bool {
 /// How many blank lines precede a line of structure here.
 fn blank_before_end(cursor: &PatchCursor<'_>) -> usize {
     let blank = cursor.lines.iter().take_while(|(_, line)| line.trim().is_empty()).count();
-    let structure = |line: &str| Marker::of(line).is_some() || line.starts_with("@@") || line.starts_with("diff --git ");
+    let structure = |line: &str| Marker::parse(line).is_some() || line.starts_with("@@") || line.starts_with("diff --git ");
     if blank == cursor.lines.len() || structure(cursor.ahead(blank)) { blank } else { 0 }
 }
 
@@ -86,11 +86,11 @@ fn hunk(cursor: &mut PatchCursor<'_>, form: HunkForm, line: usize) -> Result<Hun
     }
     let mut unprefixed = 0;
     while let Some((line, text)) = cursor.peek() {
-        if text.starts_with("@@") || Marker::of(text).is_some_and(Marker::ends_hunk) || ends(cursor, form) {
+        if text.starts_with("@@") || Marker::parse(text).is_some_and(Marker::ends_hunk) || ends(cursor, form) {
             break;
         }
         cursor.skip(1);
-        if Marker::of(text) == Some(Marker::EndOfFile) {
+        if Marker::parse(text) == Some(Marker::EndOfFile) {
             hunk.end_of_file = true;
             break;
         }

@@ -14,7 +14,7 @@ pub(super) enum Marker<'a> {
 
 impl<'a> Marker<'a> {
     /// Parses a line; blanks and case are ignored.
-    pub(super) fn of(line: &'a str) -> Option<Self> {
+    pub(super) fn parse(line: &'a str) -> Option<Self> {
         let words = line.strip_prefix("***")?.trim();
         let whole = |name: &str| words.eq_ignore_ascii_case(name);
         if whole("Begin Patch") {
@@ -71,7 +71,7 @@ mod tests {
             ("*** Something: else", None),
             ("***", None),
         ] {
-            assert_eq!(Marker::of(line), expected, "{line}");
+            assert_eq!(Marker::parse(line), expected, "{line}");
         }
     }
 }

@@ -30,7 +30,7 @@ impl<'a> PatchReader<'a> {
 
     pub(super) fn read(mut self) -> Result<Patch, ParseError> {
         while let Some((line, text)) = self.cursor.peek().filter(|_| !self.ended) {
-            match Marker::of(text.trim_start()) {
+            match Marker::parse(text.trim_start()) {
                 Some(marker) => {
                     self.cursor.skip(1);
                     self.section(line, text, marker)?;
@@ -47,7 +47,7 @@ impl<'a> PatchReader<'a> {
     /// What follows `*** End Patch` is not carried out, whatever it is.
     fn leave_rest(&mut self) {
         let Some((line, _)) = self.cursor.rest().find(|(_, text)| !text.trim().is_empty()) else { return };
-        let is_patch = self.cursor.rest().any(|(_, text)| Marker::of(text.trim_start()).is_some());
+        let is_patch = self.cursor.rest().any(|(_, text)| Marker::parse(text.trim_start()).is_some());
         self.note(if is_patch {
             format!("line {line}: the patch after `*** End Patch` was left out: send it by itself")
         } else {
@@ -84,7 +84,7 @@ impl<'a> PatchReader<'a> {
     fn added(&mut self) -> Result<String, ParseError> {
         let (mut text, mut blank) = (String::new(), 0);
         while let Some((line, next)) = self.cursor.peek() {
-            if Marker::of(next.trim_start()).is_some() {
+            if Marker::parse(next.trim_start()).is_some() {
                 break;
             }
             match next.strip_prefix('+') {
@@ -107,7 +107,7 @@ impl<'a> PatchReader<'a> {
     fn update(&mut self, line: usize, text: &str) -> Result<PatchAction, ParseError> {
         let mut move_to = None;
         while let Some((line, next)) = self.cursor.peek() {
-            match Marker::of(next.trim_start()) {
+            match Marker::parse(next.trim_start()) {
                 Some(Marker::MoveTo("")) => return Err(ParseError::new(line, next, "the new path of the file after the colon")),
                 Some(Marker::MoveTo(path)) => move_to = Some(path.to_owned()),
                 // The header of a unified diff repeats the path.

@@ -28,7 +28,7 @@ pub(super) fn unwrap(text: &str) -> Vec<(usize, &str)> {
 /// Takes the indentation of `*** Begin Patch` off: off every line if all have it, else off the lines of structure. The last line may
 /// be indented for itself.
 fn dedent(lines: &mut [(usize, &str)]) {
-    let begin = lines.iter().position(|(_, line)| Marker::of(line.trim_start()) == Some(Marker::Begin));
+    let begin = lines.iter().position(|(_, line)| Marker::parse(line.trim_start()) == Some(Marker::Begin));
     if let Some(begin) = begin {
         let first = lines[begin].1;
         let indentation = &first[..first.len() - first.trim_start().len()];
@@ -36,11 +36,11 @@ fn dedent(lines: &mut [(usize, &str)]) {
         let everywhere = patch.iter().filter(|line| filled(line)).all(|(_, line)| line.starts_with(indentation));
         for (_, line) in patch.iter_mut().filter(|_| !indentation.is_empty()) {
             let outer = line.strip_prefix(indentation);
-            *line = outer.filter(|outer| everywhere || Marker::of(outer).is_some()).unwrap_or(line);
+            *line = outer.filter(|outer| everywhere || Marker::parse(outer).is_some()).unwrap_or(line);
         }
     }
     if let Some((_, line)) = lines.last_mut()
-        && Marker::of(line.trim_start()) == Some(Marker::End)
+        && Marker::parse(line.trim_start()) == Some(Marker::End)
     {
         *line = line.trim_start();
     }
@@ -74,7 +74,7 @@ fn closing(line: &str) -> Option<Closing<'_>> {
     let known = ["", "apply_patch", "applypatch", "apply-patch", "cat"].contains(&command.trim());
     let word = word.trim_start_matches('-').trim().trim_matches(['"', '\'', '\\']);
     let plain = !word.is_empty() && word.chars().all(|ch| ch.is_alphanumeric() || ch == '_');
-    (known && plain && Marker::of(line).is_none()).then_some(Closing::Word(word))
+    (known && plain && Marker::parse(line).is_none()).then_some(Closing::Word(word))
 }
 
 #[cfg(test)]
