@@ -219,7 +219,7 @@ impl Browser {
     /// The tab that a call names, or the current one.
     pub(crate) fn tab(&self, id: Option<&str>) -> Result<TabHandle, ToolError> {
         let state = self.state.lock();
-        if let Some(tab) = state.wanted(id) {
+        if let Some(tab) = state.find_tab(id) {
             return Ok(tab.into());
         }
         let known: Vec<&str> = state.tabs.iter().map(|tab| tab.id.as_str()).collect();
@@ -231,13 +231,13 @@ impl Browser {
 
     /// The address of a tab.
     pub(crate) fn address(&self, id: Option<&str>) -> Option<String> {
-        self.state.lock().wanted(id).map(|tab| tab.url.clone())
+        self.state.lock().find_tab(id).map(|tab| tab.url.clone())
     }
 
     /// Its tabs.
     pub(crate) fn list(&self) -> BrowserReply {
         let state = self.state.lock();
-        let current = state.wanted(None).map(|tab| tab.target.clone());
+        let current = state.find_tab(None).map(|tab| tab.target.clone());
         let line = |tab: &crate::state::Tab| {
             let mark = if current.as_ref() == Some(&tab.target) { " (current)" } else { "" };
             let crashed = if tab.is_crashed { " (crashed)" } else { "" };

@@ -56,7 +56,7 @@ impl UserControl {
     }
 
     /// A view was heard of.
-    pub(crate) fn heard(&mut self, viewer: &str, now: Instant) {
+    pub(crate) fn renew_lease(&mut self, viewer: &str, now: Instant) {
         self.expire(now);
         if let Some(lease) = self.lease.as_mut().filter(|lease| lease.viewer == viewer) {
             lease.seen = now;
@@ -64,7 +64,7 @@ impl UserControl {
     }
 
     /// Who acts, as a view is told.
-    pub(crate) fn of(&mut self, viewer: &str, now: Instant) -> ScreenControl {
+    pub(crate) fn control_for(&mut self, viewer: &str, now: Instant) -> ScreenControl {
         self.expire(now);
         match &self.lease {
             None => ScreenControl::Model,
@@ -143,17 +143,17 @@ mod tests {
     fn one_view_has_the_browser_until_it_hands_it_back_or_falls_silent() {
         let (start, mut user) = (Instant::now(), UserControl::default());
         let at = |seconds| start + Duration::from_secs(seconds);
-        assert_eq!(user.of("a", start), ScreenControl::Model);
+        assert_eq!(user.control_for("a", start), ScreenControl::Model);
         user.take("a", start).unwrap();
         assert!(user.take("b", at(1)).unwrap_err().message().contains("another page"));
-        assert_eq!((user.of("a", at(1)), user.of("b", at(1))), (ScreenControl::Yours, ScreenControl::Other));
-        user.heard("b", at(30));
-        user.heard("a", at(40));
-        assert_eq!(user.of("a", at(80)), ScreenControl::Yours, "it was heard of at 40");
-        assert_eq!(user.of("a", at(85)), ScreenControl::Model, "45 s without a word");
+        assert_eq!((user.control_for("a", at(1)), user.control_for("b", at(1))), (ScreenControl::Yours, ScreenControl::Other));
+        user.renew_lease("b", at(30));
+        user.renew_lease("a", at(40));
+        assert_eq!(user.control_for("a", at(80)), ScreenControl::Yours, "it was heard of at 40");
+        assert_eq!(user.control_for("a", at(85)), ScreenControl::Model, "45 s without a word");
         user.take("b", at(90)).unwrap();
         user.hand_back(at(95));
         user.hand_back(at(99));
-        assert_eq!((user.of("b", at(99)), user.handed_back), (ScreenControl::Model, Some(Duration::from_secs(90))));
+        assert_eq!((user.control_for("b", at(99)), user.handed_back), (ScreenControl::Model, Some(Duration::from_secs(90))));
     }
 }

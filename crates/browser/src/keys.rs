@@ -76,13 +76,13 @@ impl Key {
         };
         let held: Vec<String> = held.split('+').filter(|part| !part.is_empty()).map(str::to_owned).collect();
         let modifiers = modifier_bits(&held)?;
-        Self::named(name, modifiers).ok_or_else(|| {
+        Self::from_name(name, modifiers).ok_or_else(|| {
             let shown = display::shorten(text, 40);
             ToolError::validation(format!("'{shown}' is not a key. Use names such as Enter, Tab, ArrowDown, a, or Control+a."))
         })
     }
 
-    fn named(name: &str, modifiers: u32) -> Option<Self> {
+    fn from_name(name: &str, modifiers: u32) -> Option<Self> {
         let folded = name.to_ascii_lowercase();
         let wanted = ALIASES.iter().find(|(alias, _)| *alias == folded).map_or(name, |(_, name)| name);
         let found = NAMED.iter().find(|(known, ..)| known.eq_ignore_ascii_case(wanted) && (known.len() > 1 || *known == wanted));

@@ -71,7 +71,7 @@ impl Browser {
     pub(crate) fn record(&self, call: String, tab: Option<&str>, action: &BrowserAction, outcome: &Result<BrowserReply, ToolError>) {
         let Some(recorder) = &self.recorder else { return };
         let state = self.state.lock();
-        let tab = state.wanted(tab).or_else(|| state.wanted(None));
+        let tab = state.find_tab(tab).or_else(|| state.find_tab(None));
         let Some(action) = described(action, tab) else { return };
         let (text, is_done) = match outcome {
             Ok(reply) => (reply.text.as_str(), true),

@@ -80,7 +80,7 @@ impl LiveScreen {
     fn cast_current_tab(&self) {
         let mut state = self.state.lock();
         state.cast.asked = Some(Instant::now());
-        let current = state.wanted(None).map(|tab| (tab.target.clone(), tab.session.clone()));
+        let current = state.find_tab(None).map(|tab| (tab.target.clone(), tab.session.clone()));
         if state.cast.tab == current {
             return;
         }
@@ -103,7 +103,7 @@ impl LiveScreen {
                     return Some(None);
                 }
                 let is_moved =
-                    state.wanted(None).map(|tab| tab.target.as_str()) != state.cast.tab.as_ref().map(|(target, _)| target.as_str());
+                    state.find_tab(None).map(|tab| tab.target.as_str()) != state.cast.tab.as_ref().map(|(target, _)| target.as_str());
                 (is_moved || state.cast.version > after).then(|| Some((!is_moved).then(|| current_view(state, viewer))))
             });
             match found.await {
@@ -115,7 +115,7 @@ impl LiveScreen {
     }
 
     async fn view_for(&self, after: Option<u64>, viewer: &str) -> Option<ScreenView> {
-        self.state.lock().user.heard(viewer, Instant::now());
+        self.state.lock().user.renew_lease(viewer, Instant::now());
         if let Some(after) = after {
             if let Ok(view) = tokio::time::timeout(LONGEST_WAIT, self.newer_view(after, viewer)).await {
                 return view;
@@ -131,12 +131,12 @@ impl LiveScreen {
         for event in events.into_iter().take(MOST_EVENTS) {
             let (tab, size) = {
                 let mut state = self.state.lock();
-                if state.user.of(viewer, Instant::now()) != ScreenControl::Yours {
+                if state.user.control_for(viewer, Instant::now()) != ScreenControl::Yours {
                     return Err(ToolError::execution("This page does not have the browser: take it over first."));
                 }
-                state.user.heard(viewer, Instant::now());
+                state.user.renew_lease(viewer, Instant::now());
                 state.tabs.iter_mut().for_each(|tab| tab.dialogs = 0);
-                (state.wanted(None).map(TabHandle::from), (state.cast.width, state.cast.height))
+                (state.find_tab(None).map(TabHandle::from), (state.cast.width, state.cast.height))
             };
             let Some(tab) = tab else { return Err(PageError::Gone.into()) };
             self.do_input(&tab, size, event).await?;
@@ -184,8 +184,8 @@ impl LiveScreen {
 }
 
 fn current_view(state: &mut BrowserState, viewer: &str) -> ScreenView {
-    let control = state.user.of(viewer, Instant::now());
-    let (url, title) = state.wanted(None).map(|tab| (tab.url.clone(), tab.title.clone())).unwrap_or_default();
+    let control = state.user.control_for(viewer, Instant::now());
+    let (url, title) = state.find_tab(None).map(|tab| (tab.url.clone(), tab.title.clone())).unwrap_or_default();
     ScreenView { version: state.cast.version, control, url, title, jpeg: state.cast.jpeg.clone() }
 }
 

@@ -195,7 +195,7 @@ impl BrowserState {
         self.tabs.iter_mut().find(|tab| is_of(tab))
     }
     /// The tab with this id, or the current one.
-    pub(crate) fn wanted(&self, id: Option<&str>) -> Option<&Tab> {
+    pub(crate) fn find_tab(&self, id: Option<&str>) -> Option<&Tab> {
         match id {
             Some(id) => self.tabs.iter().find(|tab| tab.id == id || tab.target == id),
             None => self.current.as_deref().and_then(|target| self.tab(target)).or(self.tabs.last()),

@@ -96,7 +96,7 @@ pub(crate) struct CallIds {
 }
 
 impl CallIds {
-    pub(crate) fn of(messages: &[Message]) -> Self {
+    pub(crate) fn from_messages(messages: &[Message]) -> Self {
         let blocks = messages.iter().flat_map(|message| &message.blocks);
         let taken = blocks.filter_map(|block| block.call_id().or_else(|| block.result_id())).map(str::to_owned).collect();
         Self { taken, fingerprint: fingerprint(messages) }
@@ -214,7 +214,7 @@ mod tests {
     /// Ids that a session of calls without ids gets, each call made, answered and sent back.
     fn made(messages: &mut Vec<Message>, rounds: usize) -> Vec<String> {
         let mut round = || {
-            let id = CallIds::of(messages).take("");
+            let id = CallIds::from_messages(messages).take("");
             messages.extend([asked(&id), answered(&id, "done")]);
             id
         };
@@ -236,18 +236,18 @@ mod tests {
     #[test]
     fn generated_ids_differ_from_those_of_dropped_calls() {
         let mut messages = vec![Message::user("go")];
-        let first = CallIds::of(&messages).take("");
-        assert_eq!(CallIds::of(&messages).take(""), first, "nothing has happened in between");
+        let first = CallIds::from_messages(&messages).take("");
+        assert_eq!(CallIds::from_messages(&messages).take(""), first, "nothing has happened in between");
         messages.extend([asked(&first), answered(&first, "done")]);
-        assert_ne!(CallIds::of(&messages).take(""), first);
+        assert_ne!(CallIds::from_messages(&messages).take(""), first);
         // Its call was cut, and only the result is left.
         messages.remove(1);
-        assert_ne!(CallIds::of(&messages).take(&first), first);
+        assert_ne!(CallIds::from_messages(&messages).take(&first), first);
     }
 
     #[test]
     fn provider_ids_are_kept_unless_taken() {
-        let mut ids = CallIds::of(&[asked("same")]);
+        let mut ids = CallIds::from_messages(&[asked("same")]);
         let given = ["new", "same", "new", ""].map(|id| ids.take(id));
         assert_eq!(given[0], "new");
         let different: HashSet<&String> = given.iter().collect();

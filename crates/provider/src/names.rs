@@ -22,7 +22,7 @@ pub struct NameMap {
 impl NameMap {
     /// The map for the tools of a request.
     pub fn new(protocol: Protocol, names: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
-        let mut map = Self { rule: NameRule::of(protocol), to_wire: HashMap::new(), from_wire: HashMap::new() };
+        let mut map = Self { rule: NameRule::for_protocol(protocol), to_wire: HashMap::new(), from_wire: HashMap::new() };
         let names: BTreeSet<String> = names.into_iter().map(|name| name.as_ref().to_owned()).collect();
         // Names that fit come first, so that no replaced name takes theirs.
         let (fitting, others): (Vec<_>, Vec<_>) = names.into_iter().partition(|name| map.rule.fits(name));
@@ -69,7 +69,7 @@ struct NameRule {
 }
 
 impl NameRule {
-    fn of(protocol: Protocol) -> Self {
+    fn for_protocol(protocol: Protocol) -> Self {
         match protocol {
             Protocol::Gemini => Self { length: 128, punctuation: "_-.:" },
             Protocol::OpenAi | Protocol::OpenAiResponses | Protocol::Anthropic => Self { length: 64, punctuation: "_-" },

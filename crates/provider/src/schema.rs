@@ -39,7 +39,7 @@ pub fn project(model: &Model, parameters: &Value) -> Result<ProjectedSchema, Str
     if model.protocol == Protocol::Gemini && model.legacy_schema {
         return Ok(ProjectedSchema { value: legacy::project(&root, &model.dropped_keywords)?, strict: false });
     }
-    let keywords = Keywords::of(model);
+    let keywords = Keywords::for_model(model);
     let plain = plain::project(&root, keywords)?;
     // A strict schema needs the keyword in every object.
     let may_be_strict = is_openai(model.protocol) && keywords.has("additionalProperties");

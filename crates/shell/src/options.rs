@@ -21,7 +21,7 @@ pub(crate) enum OptionEffect {
 }
 
 impl OptionEffect {
-    fn of(mark: &str) -> Self {
+    fn parse(mark: &str) -> Self {
         match mark {
             "?" => Self::Optional,
             "=" => Self::Value,
@@ -131,7 +131,7 @@ fn long(known: &str, text: &str, words: &[Word], scan: &mut OptionScan) {
 fn abbreviated(known: &str, name: &str, scan: &mut OptionScan) {
     scan.fault(name);
     let tokens = known.split_ascii_whitespace().filter(|token| token.starts_with("--") && token.starts_with(name));
-    if let Some(effect) = tokens.map(|token| OptionEffect::of(&token[end_of_name(token)..])).find(|effect| effect.runs()) {
+    if let Some(effect) = tokens.map(|token| OptionEffect::parse(&token[end_of_name(token)..])).find(|effect| effect.runs()) {
         scan.given.push(Given { name: name.to_owned(), effect, value: None });
     }
 }
@@ -174,14 +174,14 @@ fn end_of_name(token: &str) -> usize {
 
 fn find_long(known: &str, name: &str) -> Option<OptionEffect> {
     let token = known.split_ascii_whitespace().find(|token| &token[..end_of_name(token)] == name)?;
-    Some(OptionEffect::of(&token[end_of_name(token)..]))
+    Some(OptionEffect::parse(&token[end_of_name(token)..]))
 }
 
 fn find_short(known: &str, ch: char) -> Option<OptionEffect> {
     for token in known.split_ascii_whitespace().filter(|token| !token.starts_with("--")) {
         let end = end_of_name(token);
         if token[1..end].contains(ch) {
-            return Some(OptionEffect::of(&token[end..]));
+            return Some(OptionEffect::parse(&token[end..]));
         }
     }
     None

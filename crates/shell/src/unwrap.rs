@@ -34,7 +34,7 @@ pub(crate) fn add(mut parts: Parts, found: &mut AnalysisBuilder, around: &Comman
             None => break,
         }
     }
-    match script::of(&parts.words) {
+    match script::find(&parts.words) {
         Some((shell, script)) => run_script(&shell, &script, parts, found, around),
         None => finish(parts, found, around),
     }

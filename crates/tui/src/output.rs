@@ -67,7 +67,7 @@ enum OutputTarget {
 }
 
 impl OutputTarget {
-    fn of(stream: &impl RawStream) -> Self {
+    fn detect(stream: &impl RawStream) -> Self {
         let coloured = AutoStream::choice(stream) != ColorChoice::Never;
         match (stream.is_terminal(), coloured && !is_plain()) {
             (false, _) => Self::Pipe,
@@ -83,7 +83,7 @@ impl Output {
         if plain {
             PLAIN_FLAG.store(true, Ordering::Relaxed);
         }
-        let (terminal, target) = (io::stdout().is_terminal(), OutputTarget::of(&io::stdout()));
+        let (terminal, target) = (io::stdout().is_terminal(), OutputTarget::detect(&io::stdout()));
         Self { json, verbose, width: width(terminal), target }
     }
 
@@ -212,7 +212,7 @@ pub fn notes_are_visible() -> bool {
 
 /// Whether symbols may be printed on standard error.
 pub fn notes_have_symbols() -> bool {
-    OutputTarget::of(&io::stderr()) == OutputTarget::Terminal
+    OutputTarget::detect(&io::stderr()) == OutputTarget::Terminal
 }
 
 const NARROWEST: usize = 20;

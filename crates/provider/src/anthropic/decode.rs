@@ -55,7 +55,7 @@ impl MessagesDecoder {
         Self {
             names: NameMap::new(Protocol::Anthropic, turn.tools.iter().map(|tool| &tool.name)),
             provider: turn.model.provider.clone(),
-            ids: CallIds::of(turn.messages),
+            ids: CallIds::from_messages(turn.messages),
             slots: BTreeMap::new(),
             unconfirmed: Vec::new(),
             calls: 0,

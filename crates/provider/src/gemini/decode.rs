@@ -26,7 +26,7 @@ impl ContentDecoder {
         Self {
             names: NameMap::new(Protocol::Gemini, turn.tools.iter().map(|tool| &tool.name)),
             provider: turn.model.provider.clone(),
-            ids: CallIds::of(turn.messages),
+            ids: CallIds::from_messages(turn.messages),
             blocks: Vec::new(),
             calls: 0,
             counts: GeminiUsage::default(),

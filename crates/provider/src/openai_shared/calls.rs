@@ -29,7 +29,7 @@ impl CallAssembler {
     pub(crate) fn new(protocol: Protocol, turn: &ModelTurn<'_>) -> Self {
         let names = NameMap::new(protocol, turn.tools.iter().map(|tool| &tool.name));
         let offered = turn.tools.iter().map(|tool| names.wire(&tool.name).into_owned()).collect();
-        Self { names, offered, ids: CallIds::of(turn.messages), list: Vec::new() }
+        Self { names, offered, ids: CallIds::from_messages(turn.messages), list: Vec::new() }
     }
 
     pub(crate) fn len(&self) -> usize {

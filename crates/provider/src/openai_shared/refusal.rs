@@ -30,7 +30,7 @@ pub(crate) fn refusal(status: u16, body: &[u8]) -> ProviderError {
 pub(crate) fn error_event(name: &str, event: &Value) -> Option<ProviderError> {
     let has_error = event.get("error").is_some_and(|error| !error.is_null() && error != "");
     (has_error || name == "error").then(|| {
-        let report = ErrorReport::of(event);
+        let report = ErrorReport::from_value(event);
         let error = report.error(report.error_kind());
         report.status().map_or(error.clone(), |status| error.with_status(status))
     })
@@ -65,13 +65,13 @@ impl ErrorReport {
     fn read(body: &[u8]) -> Self {
         let small = Some(body).filter(|body| body.len() <= LARGEST_BODY);
         match small.and_then(|body| serde_json::from_slice::<Value>(body).ok()) {
-            Some(value) => Self::of(&value),
+            Some(value) => Self::from_value(&value),
             None => Self { message: plain(body), ..Self::default() },
         }
     }
 
     /// `{"error": {…}}`, `{"error": "…"}`, `[{"error": {…}}]`, `{"response": {"error": {…}}}`, `{"message": …}`, `{"detail": …}`.
-    fn of(value: &Value) -> Self {
+    fn from_value(value: &Value) -> Self {
         let value = value.get(0).unwrap_or(value);
         let value = value.get("response").filter(|response| response.is_object()).unwrap_or(value);
         let error = value.get("error").filter(|error| !error.is_null());

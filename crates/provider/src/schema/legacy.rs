@@ -48,7 +48,7 @@ fn forms(source: &Map<String, Value>) -> Vec<SchemaForm> {
     }
     let declared = types(source);
     let names = if declared.is_empty() { inferred(source) } else { declared };
-    names.into_iter().map(|name| SchemaForm::of(name, source)).collect()
+    names.into_iter().map(|name| SchemaForm::from_type(name, source)).collect()
 }
 
 fn variant_forms(variant: &Map<String, Value>, shared: &Map<String, Value>) -> Vec<SchemaForm> {
@@ -71,7 +71,7 @@ fn note(variant: &Map<String, Value>, text: Value) -> Value {
 }
 
 impl SchemaForm {
-    fn of(name: &str, source: &Map<String, Value>) -> Self {
+    fn from_type(name: &str, source: &Map<String, Value>) -> Self {
         if name == "null" { Self::Null } else { Self::Typed(typed(name, source)) }
     }
 

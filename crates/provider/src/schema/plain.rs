@@ -34,7 +34,7 @@ pub(super) struct Keywords<'a> {
 }
 
 impl<'a> Keywords<'a> {
-    pub(super) fn of(model: &'a Model) -> Self {
+    pub(super) fn for_model(model: &'a Model) -> Self {
         let gemini = model.protocol == Protocol::Gemini;
         Self { allowed: if gemini { &GEMINI } else { &WIDE }, dropped: &model.dropped_keywords, simple_literals: gemini }
     }

@@ -20,7 +20,7 @@ impl Guess {
                     takes_script |= option.contains('c');
                     self.is_any |= option.contains('s') && !option.contains('c');
                 }
-                _ if takes_script => return self.given(name, word),
+                _ if takes_script => return self.read_script(name, word),
                 _ => return self.is_any |= is_stream(word),
             }
         }
@@ -28,7 +28,7 @@ impl Guess {
     }
 
     /// The scripts of other shells are not read as theirs.
-    fn given(&mut self, name: &str, script: &Word) {
+    fn read_script(&mut self, name: &str, script: &Word) {
         self.text(script);
         self.is_any |= !matches!(name, "sh" | "bash" | "dash" | "ash");
     }

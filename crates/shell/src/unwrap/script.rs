@@ -8,7 +8,7 @@ use crate::word::Word;
 const READ: &[&str] = &["sh", "bash", "dash", "ash"];
 
 /// The shell and the script, where both are written out and the shell reads nothing else first.
-pub(super) fn of(words: &[Word]) -> Option<(String, String)> {
+pub(super) fn find(words: &[Word]) -> Option<(String, String)> {
     let name = words.first().and_then(trusted_name).filter(|name| READ.contains(name))?;
     let scan = options::scan_leading("-ceux --norc --noprofile", &words[1..]);
     if !scan.faults.is_empty() || !scan.has(&["-c"]) {

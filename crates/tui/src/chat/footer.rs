@@ -76,11 +76,11 @@ mod tests {
     #[test]
     fn footer_is_never_wider_than_the_terminal() {
         assert_eq!(content(&InputBuffer::default(), 80, false), "> type to send more; Esc stops");
-        assert_eq!(content(&InputBuffer::of("hurry"), 80, false), "> hurry_");
-        assert_eq!(content(&InputBuffer::of("hurry"), 80, true), "\x1b[2m> \x1b[0mhurry\x1b[2m_\x1b[0m");
+        assert_eq!(content(&InputBuffer::from_text("hurry"), 80, false), "> hurry_");
+        assert_eq!(content(&InputBuffer::from_text("hurry"), 80, true), "\x1b[2m> \x1b[0mhurry\x1b[2m_\x1b[0m");
         for columns in 5..60 {
             for text in ["", "a rather long line that is typed", "漢字漢字漢字漢字漢字"] {
-                let content = content(&InputBuffer::of(text), columns, false);
+                let content = content(&InputBuffer::from_text(text), columns, false);
                 assert!(content.width() <= columns, "{columns}: {content}");
             }
         }

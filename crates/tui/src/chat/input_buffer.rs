@@ -102,7 +102,7 @@ fn word_start(text: &str) -> usize {
 
 #[cfg(test)]
 impl InputBuffer {
-    pub(super) fn of(text: &str) -> Self {
+    pub(super) fn from_text(text: &str) -> Self {
         Self(text.to_owned())
     }
 }
@@ -174,7 +174,7 @@ mod tests {
             ("one\ntwo", 20, "one⏎ two"),
             ("\u{1b}[2J", 20, "\\u{1b}[2J"),
         ] {
-            let tail = InputBuffer::of(text).tail(columns);
+            let tail = InputBuffer::from_text(text).tail(columns);
             assert_eq!(tail, expected);
             assert!(tail.width() <= columns);
         }

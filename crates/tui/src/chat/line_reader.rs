@@ -30,10 +30,10 @@ pub(super) struct LineReader {
 
 impl LineReader {
     pub(super) fn open() -> Self {
-        Self::of(|| io::stdin().lock(), io::stdin().is_terminal() && io::stderr().is_terminal())
+        Self::spawn(|| io::stdin().lock(), io::stdin().is_terminal() && io::stderr().is_terminal())
     }
 
-    fn of<R: BufRead>(open: impl FnOnce() -> R + Send + 'static, attended: bool) -> Self {
+    fn spawn<R: BufRead>(open: impl FnOnce() -> R + Send + 'static, attended: bool) -> Self {
         let (sender, lines) = mpsc::channel(WAITING);
         let forward = move || {
             let mut from = open();
@@ -126,7 +126,7 @@ mod tests {
 
     async fn all(input: &[u8]) -> Vec<Result<InputEvent, String>> {
         let input = input.to_vec();
-        let mut lines = LineReader::of(move || io::Cursor::new(input), false);
+        let mut lines = LineReader::spawn(move || io::Cursor::new(input), false);
         let mut signals = Signals::listen().unwrap();
         let mut all = Vec::new();
         loop {
@@ -161,7 +161,7 @@ mod tests {
         let interrupted = InputEvent::Interrupted(Interruption::News, String::new());
         for (attended, expected) in [(true, interrupted), (false, InputEvent::End)] {
             let (reader, writer) = io::pipe().unwrap();
-            let mut lines = LineReader::of(move || io::BufReader::new(reader), attended);
+            let mut lines = LineReader::spawn(move || io::BufReader::new(reader), attended);
             let mut signals = Signals::listen().unwrap();
             let mut news: News = Box::pin(async { Interruption::News });
             let read = lines.read(&mut signals, &mut news);

@@ -203,7 +203,7 @@ impl InputHandler<'_> {
     }
 
     fn type_answer(&self, event: Event) {
-        if let Some(typed) = Typed::of(event) {
+        if let Some(typed) = Typed::from_event(event) {
             // Fails only if the question is gone.
             self.answers.try_send(typed).ok();
         }

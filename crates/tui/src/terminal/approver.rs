@@ -126,7 +126,7 @@ async fn choose_width(screen: &ApprovalScreen<'_>, dialogue: &mut Dialogue<'_>) 
 /// The arguments as the user edited them: several lines in their editor, a command as text, everything else as JSON. `None` if the user
 /// gives up.
 async fn edited(request: &ApprovalRequest, dialogue: &mut Dialogue<'_>) -> Option<Result<Value, String>> {
-    if let Some(text) = EditableText::of(&request.arguments) {
+    if let Some(text) = EditableText::from_arguments(&request.arguments) {
         return match text.edit().await {
             Ok(edited) => text.applied(&edited, &request.arguments),
             Err(fault) => Some(Err(fault)),

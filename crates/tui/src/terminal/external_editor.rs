@@ -23,7 +23,7 @@ pub(super) struct EditableText {
 
 impl EditableText {
     /// The text to edit, if a line is too small for the arguments.
-    pub(super) fn of(arguments: &Value) -> Option<Self> {
+    pub(super) fn from_arguments(arguments: &Value) -> Option<Self> {
         let is_long = |value: &Value| value.as_str().is_some_and(|text| text.contains('\n'));
         let fields: Vec<(&String, &Value)> = arguments.as_object()?.iter().collect();
         let long: Vec<_> = fields.iter().filter(|(_, value)| is_long(value)).collect();
@@ -123,16 +123,16 @@ mod tests {
     #[test]
     fn one_long_text_is_edited_as_it_is_and_several_as_json() {
         let long = json!({"command": "a\nb", "timeout": 5});
-        let text = EditableText::of(&long).unwrap();
+        let text = EditableText::from_arguments(&long).unwrap();
         assert_eq!((text.text.as_str(), text.extension()), ("a\nb", "sh"));
         assert_eq!(text.applied("a\nb\n", &long), None, "the editor ended the last line");
         assert_eq!(text.applied("a\nc\n", &long), Some(Ok(json!({"command": "a\nc", "timeout": 5}))));
 
         let edits = json!({"edits": [{"old": "a\nb"}], "path": "x"});
-        let text = EditableText::of(&edits).unwrap();
+        let text = EditableText::from_arguments(&edits).unwrap();
         assert_eq!((text.parameter.as_deref(), text.extension()), (None, "json"));
         assert_eq!(text.applied(&text.text.replace('x', "y"), &edits), Some(Ok(json!({"edits": [{"old": "a\nb"}], "path": "y"}))));
         assert!(text.applied("{", &edits).unwrap().unwrap_err().starts_with("Not accepted: the arguments are not JSON"));
-        assert_eq!(EditableText::of(&json!({"command": "ls"})), None);
+        assert_eq!(EditableText::from_arguments(&json!({"command": "ls"})), None);
     }
 }

@@ -48,7 +48,7 @@ pub struct TurnPrinter {
 
 impl TurnPrinter {
     pub fn new(output: &Output) -> Self {
-        let mut turn = Self::on(Screen::standard(), TurnStyle::of(output), Arc::new(Instant::now));
+        let mut turn = Self::on(Screen::standard(), TurnStyle::detect(output), Arc::new(Instant::now));
         turn.ticks = true;
         turn
     }

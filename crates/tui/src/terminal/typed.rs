@@ -30,7 +30,7 @@ impl Typed {
     }
 
     /// `None` for events that type nothing.
-    pub(crate) fn of(event: Event) -> Option<Self> {
+    pub(crate) fn from_event(event: Event) -> Option<Self> {
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => Some(Self::Key(key)),
             Event::Paste(text) => Some(Self::Paste(text)),
@@ -105,7 +105,7 @@ impl<'a> Keyboard<'a> {
                 Self::Channel(typed) => return typed.recv().await,
                 Self::Keys(keys, _) => {
                     let (_, event) = keys.next().await?;
-                    if let Some(typed) = Typed::of(event) {
+                    if let Some(typed) = Typed::from_event(event) {
                         return Some(typed);
                     }
                 }

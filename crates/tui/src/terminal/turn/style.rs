@@ -39,7 +39,7 @@ pub(crate) struct TurnStyle {
 
 impl TurnStyle {
     /// The style that standard error supports.
-    pub(super) fn of(output: &Output) -> Self {
+    pub(super) fn detect(output: &Output) -> Self {
         let symbols = if output::notes_have_symbols() { SymbolSet::Symbols } else { SymbolSet::Words };
         let markdown = output.has_symbols() && output::live_columns().is_some();
         Self { symbols, columns: output::note_columns, live: output::live_columns, verbose: output.verbose, markdown }
