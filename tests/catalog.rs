@@ -206,7 +206,7 @@ fn profiles_hold_what_seed_004_says() {
 
 #[test]
 fn groups_hold_what_seed_004_says() {
-    let in_group = |group: &str| those(|tool| ToolGroup::named(group).holds(&Candidate::new(tool, &ToolSource::BuiltIn)));
+    let in_group = |group: &str| those(|tool| ToolGroup::from_name(group).holds(&Candidate::new(tool, &ToolSource::BuiltIn)));
     let mut all_but_files_and_programs = BTreeSet::new();
     for (group, names) in GROUPS {
         assert_eq!(in_group(group), canonical(names), "group:{group}");

@@ -63,7 +63,7 @@ fn the_policy_knows_a_new_tool_by_its_definition() {
         assert!(RuleSet::check(RuleKind::Deny, &format!("{name}(domain:a.org)"), &Vocabulary::default(), None).is_err());
     }
     assert!(in_profile(definition, "coding") && !in_profile(definition, "messaging"));
-    let section = ToolGroup::named(definition.section.as_str());
+    let section = ToolGroup::from_name(definition.section.as_str());
     assert!(section.holds(&Candidate::new(definition, &ToolSource::BuiltIn)));
 }
 

@@ -240,17 +240,17 @@ fn rule_table<'a, 'k>(spec: &'a mut PolicySpec, key: &'k str) -> Option<(&'a mut
 
 /// The lists at a key, such as `agents.main.tools.by_provider."p"`.
 fn table<'a>(spec: &'a mut PolicySpec, key: &str) -> Option<&'a mut ToolLists> {
-    fn named<'a, T>(tables: &'a mut [(String, T)], name: &str) -> Option<&'a mut T> {
+    fn find_table<'a, T>(tables: &'a mut [(String, T)], name: &str) -> Option<&'a mut T> {
         tables.iter_mut().find(|(own, _)| own == name).map(|(_, table)| table)
     }
     let parts = parts(key);
     match parts.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["tools"] => Some(&mut spec.tools),
-        ["tools", "by_provider", name] => named(&mut spec.by_provider, name),
-        ["agents", agent, "tools"] => Some(&mut named(&mut spec.agents, agent)?.tools),
-        ["agents", agent, "tools", "by_provider", name] => named(&mut named(&mut spec.agents, agent)?.by_provider, name),
-        ["channels", channel, "tools"] => Some(&mut named(&mut spec.channels, channel)?.tools),
-        ["channels", channel, "senders", name] => named(&mut named(&mut spec.channels, channel)?.senders, name),
+        ["tools", "by_provider", name] => find_table(&mut spec.by_provider, name),
+        ["agents", agent, "tools"] => Some(&mut find_table(&mut spec.agents, agent)?.tools),
+        ["agents", agent, "tools", "by_provider", name] => find_table(&mut find_table(&mut spec.agents, agent)?.by_provider, name),
+        ["channels", channel, "tools"] => Some(&mut find_table(&mut spec.channels, channel)?.tools),
+        ["channels", channel, "senders", name] => find_table(&mut find_table(&mut spec.channels, channel)?.senders, name),
         ["sandbox", "tools"] => Some(&mut spec.sandbox),
         ["subagents", "tools"] => Some(&mut spec.subagents),
         _ => None,

@@ -38,7 +38,7 @@ pub enum ToolGroup {
 
 impl ToolGroup {
     /// The group of this name, without `group:`. A name that is none of ours may be a plugin's or a server's.
-    pub fn named(name: &str) -> Self {
+    pub fn from_name(name: &str) -> Self {
         match folded(name).as_str() {
             "fs" | "files" => Self::Section(Section::Files),
             "haft" | "openclaw" => Self::Haft,
@@ -198,7 +198,7 @@ impl Vocabulary {
 
     fn check_group(&self, name: &str, groups: &[&str]) -> Result<(), (String, String)> {
         let own = groups.iter().any(|group| folded(group) == folded(name));
-        if own || !matches!(ToolGroup::named(name), ToolGroup::Source(_)) || self.has_source(name) {
+        if own || !matches!(ToolGroup::from_name(name), ToolGroup::Source(_)) || self.has_source(name) {
             return Ok(());
         }
         let mut known: Vec<&str> = group_names().collect();

@@ -19,7 +19,7 @@ pub struct Owner {
 
 impl Owner {
     /// A flag or a variable in place of a file.
-    pub(crate) fn named(&self) -> Option<&str> {
+    pub(crate) fn flag_or_variable(&self) -> Option<&str> {
         let name = self.span.file.as_ref()?.to_str()?;
         (name.starts_with("--") || name.starts_with("HAFT_")).then_some(name)
     }
@@ -140,23 +140,25 @@ fn variable(key: &str) -> String {
 impl fmt::Display for ConfigEdit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Remove { entry, owner, .. } if owner.named() == Some("--profile") => write!(f, "run without --profile {entry}"),
-            Self::Remove { entry, owner, .. } if owner.named().is_some() => {
-                write!(f, "remove '{entry}' from {}", owner.named().unwrap_or_default())
+            Self::Remove { entry, owner, .. } if owner.flag_or_variable() == Some("--profile") => {
+                write!(f, "run without --profile {entry}")
+            }
+            Self::Remove { entry, owner, .. } if owner.flag_or_variable().is_some() => {
+                write!(f, "remove '{entry}' from {}", owner.flag_or_variable().unwrap_or_default())
             }
             Self::Remove { key, entry, owner } => write!(f, "remove '{entry}' from {key}{owner}"),
-            Self::Add { key, entry, owner } if owner.named().is_some() => {
+            Self::Add { key, entry, owner } if owner.flag_or_variable().is_some() => {
                 let quote = if key == "workspace.roots" { "" } else { "'" };
-                write!(f, "add {quote}{entry}{quote} to {}", owner.named().unwrap_or_default())
+                write!(f, "add {quote}{entry}{quote} to {}", owner.flag_or_variable().unwrap_or_default())
             }
             Self::Add { key, entry, owner } if key == "workspace.roots" => write!(f, "add {entry} to {key}{owner}"),
             Self::Add { key, entry, owner } => write!(f, "add '{entry}' to {key}{owner}"),
             Self::Set { key, value, owner } if root_of(key).is_some() => {
-                let (root, list) = (root_of(key).unwrap_or_default(), owner.named().unwrap_or("workspace.roots"));
+                let (root, list) = (root_of(key).unwrap_or_default(), owner.flag_or_variable().unwrap_or("workspace.roots"));
                 write!(f, "set access = {value} for {root} in {list}")?;
-                if owner.named().is_some() { Ok(()) } else { write!(f, "{owner}") }
+                if owner.flag_or_variable().is_some() { Ok(()) } else { write!(f, "{owner}") }
             }
-            Self::Set { key, value, owner } => match (owner.named(), value) {
+            Self::Set { key, value, owner } => match (owner.flag_or_variable(), value) {
                 (Some("--access" | "--preset"), EditValue::Text(level)) if key == "access" => write!(f, "run with --access {level}"),
                 (Some(flag), EditValue::Text(value)) if flag.starts_with("--") => {
                     write!(f, "run without {flag} and with {}={value}", variable(key))

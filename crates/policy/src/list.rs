@@ -88,7 +88,7 @@ impl List {
 
     /// A group of the user's has what it holds; the names of those that come with Haft are taken.
     fn take_group(&mut self, name: &str, reading: EntryContext<'_>, depth: usize) {
-        let group = ToolGroup::named(name);
+        let group = ToolGroup::from_name(name);
         let own = if matches!(group, ToolGroup::Source(_)) { reading.groups.get(&folded(name)) } else { None };
         match own {
             Some(members) if depth < DEEPEST => members.iter().for_each(|member| self.take(&member.pattern, reading, depth + 1)),

@@ -228,7 +228,8 @@ impl PolicySpec {
     }
     /// Puts an entry into a list of the user's: into that of a variable, if it replaces the one of their file.
     pub(crate) fn adding(&self, key: &str, entry: &str) -> ConfigEdit {
-        let replaced = self.places.iter().find(|place| place.key == key && place.entry.is_none() && place.owner.named().is_some());
+        let replaced =
+            self.places.iter().find(|place| place.key == key && place.entry.is_none() && place.owner.flag_or_variable().is_some());
         ConfigEdit::Add {
             key: key.to_owned(),
             entry: entry.to_owned(),

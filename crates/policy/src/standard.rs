@@ -151,7 +151,7 @@ impl StandardPolicy {
         Self {
             home: spec.home.clone(),
             disabled: List::compile(&spec.disabled, &groups, &vocabulary),
-            profiles: Profiles::of("tools", &spec.tools),
+            profiles: Profiles::from_lists("tools", &spec.tools),
             tools: Lists::compile("tools", &spec.tools, &groups, &vocabulary),
             by_provider: compiler.provided("tools", &spec.by_provider),
             agents: spec
@@ -216,7 +216,7 @@ struct Compiler<'a> {
 
 impl Compiler<'_> {
     fn table(&self, key: String, lists: &ToolLists) -> ToolTable {
-        ToolTable { profiles: Profiles::of(key.clone(), lists), lists: Lists::compile(key, lists, self.groups, self.vocabulary) }
+        ToolTable { profiles: Profiles::from_lists(key.clone(), lists), lists: Lists::compile(key, lists, self.groups, self.vocabulary) }
     }
     fn provided(&self, key: &str, tables: &[(String, ToolLists)]) -> ByProvider<ToolTable> {
         let table =

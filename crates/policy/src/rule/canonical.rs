@@ -72,13 +72,13 @@ fn of_effect(tool: &Candidate<'_>, effect: &Effect, vocabulary: &Vocabulary) -> 
         Effect::Node { .. } => blanks_kept(&literal(&effect.target(), "")),
         _ => return of_tool(tool, vocabulary),
     };
-    let rule = named(tool, effect, &content, vocabulary)?;
+    let rule = format_rule(tool, effect, &content, vocabulary)?;
     if is_covered(tool, effect, &rule) { Ok(rule) } else { Err("no rule can say exactly this, so only this once".into()) }
 }
 
 /// The rule on the tool where that says exactly this kind of effect, else on the effect, which other tools of Haft have as
 /// well. What a plugin's tool was allowed is not lent to any other.
-pub(super) fn named(tool: &Candidate<'_>, effect: &Effect, content: &str, vocabulary: &Vocabulary) -> Result<String, String> {
+pub(super) fn format_rule(tool: &Candidate<'_>, effect: &Effect, content: &str, vocabulary: &Vocabulary) -> Result<String, String> {
     let name = tool.name();
     if !vocabulary.is_core(name) {
         return named_foreign(tool, effect, content, vocabulary);
@@ -115,7 +115,7 @@ pub(super) fn is_covered(tool: &Candidate<'_>, effect: &Effect, rule: &str) -> b
         _ => Grammar::Key,
     };
     let Ok(matcher) = Matcher::parse(grammar, RuleKind::Allow, &chars, None) else { return false };
-    let effects = Some(RuleEffects { by: None, kinds: Kinds::of(effect), matcher });
+    let effects = Some(RuleEffects { by: None, kinds: Kinds::from_effect(effect), matcher });
     let mut set = RuleSet::default();
     set.push(Rule {
         kind: RuleKind::Allow,

@@ -106,14 +106,14 @@ impl CommandPattern {
     /// In the sandbox a word that is known only when it runs is no other than it is written: what it may become asks by itself.
     fn hits(&self, command: &ExecForm<'_>) -> bool {
         let expands = command.exec.nature == ExecNature::Expanded && !command.exec.host.is_sandboxed();
-        self.hits_words(command, expansion::given(command.exec, expands))
+        self.hits_words(command, expansion::command_arguments(command.exec, expands))
     }
 
     fn hits_words<'a>(&self, command: &'a ExecForm<'a>, arguments: impl Iterator<Item = CommandWord<'a>> + Clone) -> bool {
         if !self.program.is(command) {
             return false;
         }
-        let program = (self.program == Program::Any).then_some(CommandWord::known(&command.file));
+        let program = (self.program == Program::Any).then_some(CommandWord::literal(&command.file));
         let given = program.into_iter().chain(arguments);
         words::begin(&self.words, given.clone()) && self.options.iter().all(|option| option.is_among(&self.words, given.clone()))
     }

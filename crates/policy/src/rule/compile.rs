@@ -32,7 +32,7 @@ pub(super) struct RuleCompiler<'a> {
 impl RuleCompiler<'_> {
     /// Reads one rule.
     pub(super) fn rule(&self, listed: &ListEntry) -> Result<Rule, RuleFault> {
-        let ((tool, effects), except) = self.whole(&listed.pattern).map_err(|fault| fault.of(self.kind, listed))?;
+        let ((tool, effects), except) = self.whole(&listed.pattern).map_err(|fault| fault.into_fault(self.kind, listed))?;
         Ok(Rule {
             kind: self.kind,
             text: listed.pattern.trim().to_owned(),
@@ -92,7 +92,7 @@ impl RuleCompiler<'_> {
             (RuleSubject::Tool(name), Some(chars)) => self.of_tool(&name, &chars),
             (RuleSubject::Tools(pattern), Some(chars)) => {
                 let scope = scope::of_tools(&pattern, &chars, self.vocabulary)?;
-                self.of(NameGlob::parse_stars(&pattern), scope, &chars)
+                self.compile_tool(NameGlob::parse_stars(&pattern), scope, &chars)
             }
         }
     }
@@ -128,11 +128,11 @@ impl RuleCompiler<'_> {
             }
             None => scope::of_content(chars),
         };
-        self.of(NameGlob::Literal(folded(name)), scope, chars)
+        self.compile_tool(NameGlob::Literal(folded(name)), scope, chars)
     }
 
     /// What restricts a tool restricts everyone who would do the same; what permits it permits nobody else.
-    fn of(&self, tool: NameGlob, scope: Scope, chars: &[PatternChar]) -> Result<RuleParts, RuleProblem> {
+    fn compile_tool(&self, tool: NameGlob, scope: Scope, chars: &[PatternChar]) -> Result<RuleParts, RuleProblem> {
         match self.kind {
             RuleKind::Allow | RuleKind::Only => self.effects(Some(tool), scope, chars),
             RuleKind::Deny | RuleKind::Ask => self.effects(None, scope, chars),

@@ -41,7 +41,7 @@ impl SessionGrants {
                 format!("the session has {} rules, and {MOST} are the most", set.rules().len()),
                 "put a wider one into [rules]",
             );
-            return Err(fault.of(RuleKind::Allow, &ListEntry::new(rule.text())));
+            return Err(fault.into_fault(RuleKind::Allow, &ListEntry::new(rule.text())));
         }
         for rule in new {
             set.push(rule);

@@ -50,9 +50,9 @@ impl MessagePattern {
         let mut pattern = Self { channel: None, to: None };
         for word in words(chars)? {
             let before = if let Some(channel) = behind(&word.chars, "channel:") {
-                pattern.channel.replace(NamePattern::parse(kind, given("channel", channel)?))
+                pattern.channel.replace(NamePattern::parse(kind, require_name("channel", channel)?))
             } else if let Some(to) = behind(&word.chars, "to:") {
-                pattern.to.replace(NamePattern::parse(kind, given("to", to)?))
+                pattern.to.replace(NamePattern::parse(kind, require_name("to", to)?))
             } else if let Some((channel, to)) = address(&word.chars) {
                 // `slack:#ops` is both at once.
                 let to = pattern.to.replace(NamePattern::parse(kind, to));
@@ -89,7 +89,7 @@ fn address(word: &[PatternChar]) -> Option<(&[PatternChar], &[PatternChar])> {
     (!to.is_empty()).then_some((channel, to))
 }
 
-fn given<'a>(key: &str, name: &'a [PatternChar]) -> Result<&'a [PatternChar], RuleProblem> {
+fn require_name<'a>(key: &str, name: &'a [PatternChar]) -> Result<&'a [PatternChar], RuleProblem> {
     if name.is_empty() {
         return Err(RuleProblem::new(
             format!("'{key}:' names nobody"),

@@ -24,7 +24,7 @@ pub(crate) fn of_tool(tool: &str, entries: &[String], vocabulary: &Vocabulary, h
             effects.by = Some(NameGlob::Literal(folded(tool)));
         }
     }
-    Ok(RuleSet::of(rules))
+    Ok(RuleSet::from_rules(rules))
 }
 
 /// The rules of one list: one for each group of kinds that its entries name. What is wrong with an entry is said, all at once.

@@ -40,7 +40,7 @@ impl RuleProblem {
     pub(super) fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
         Self { message: message.into(), help: help.into() }
     }
-    pub(super) fn of(self, kind: RuleKind, listed: &ListEntry) -> RuleFault {
+    pub(super) fn into_fault(self, kind: RuleKind, listed: &ListEntry) -> RuleFault {
         RuleFault { rule: listed.pattern.clone(), kind, message: self.message, help: Some(self.help), span: listed.span.clone() }
     }
 }

@@ -57,7 +57,7 @@ impl Kinds {
         Self::EXEC
     }
     /// The kind of an effect; none if no rule can name it.
-    pub(super) fn of(effect: &Effect) -> Self {
+    pub(super) fn from_effect(effect: &Effect) -> Self {
         match effect {
             Effect::Read(_) => Self::READ,
             Effect::Write(_) => Self::WRITE,
@@ -182,7 +182,7 @@ pub(super) fn of_tool(canonical: &str, vocabulary: &Vocabulary) -> Option<Scope>
 /// Whether a rule that allows something to this tool says that of this kind of effect, and nothing of another. That a tool
 /// which changes a file reads it as well is no other.
 pub(super) fn is_exactly(canonical: &str, effect: &Effect, vocabulary: &Vocabulary) -> bool {
-    let kind = Kinds::of(effect);
+    let kind = Kinds::from_effect(effect);
     let scope = of_tool(canonical, vocabulary);
     scope.is_some_and(|scope| scope.permitted == kind || (scope.permitted == Kinds::EDIT && kind == Kinds::WRITE))
 }
@@ -237,8 +237,8 @@ mod tests {
             Effect::Node { node: "a".into(), action: "b".into(), target: "c".into() },
         ];
         for ((effect, (name, scope)), index) in named.iter().zip(effects()).zip(0..) {
-            assert_eq!((effect.kind(), Kinds::of(effect)), (name, Kinds(1 << index)));
-            assert!(scope.kinds.meets(Kinds::of(effect)) && scope.permitted == Kinds::of(effect), "{name}");
+            assert_eq!((effect.kind(), Kinds::from_effect(effect)), (name, Kinds(1 << index)));
+            assert!(scope.kinds.meets(Kinds::from_effect(effect)) && scope.permitted == Kinds::from_effect(effect), "{name}");
         }
         assert_eq!(effects().count(), named.len());
     }

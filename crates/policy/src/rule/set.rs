@@ -60,16 +60,16 @@ impl RuleSet {
                 Err(wrong) => faults.extend(wrong),
             }
         }
-        if faults.is_empty() { Ok(Self::of(rules)) } else { Err(faults) }
+        if faults.is_empty() { Ok(Self::from_rules(rules)) } else { Err(faults) }
     }
 
     /// The rules of both, of which the other's may be those that restrict alone.
     pub(crate) fn joined(&self, other: &Self, restricting: bool) -> Self {
         let others = other.rules.iter().filter(|rule| !restricting || rule.kind.restricts());
-        Self::of(self.rules.iter().chain(others).cloned().collect())
+        Self::from_rules(self.rules.iter().chain(others).cloned().collect())
     }
 
-    pub(super) fn of(mut rules: Vec<Rule>) -> Self {
+    pub(super) fn from_rules(mut rules: Vec<Rule>) -> Self {
         rules.sort_by_key(Rule::kind);
         let mut set = Self::default();
         for rule in rules {
@@ -108,7 +108,7 @@ impl RuleSet {
 
     /// The strictest rule that names the tool as such: without parentheses, or with `(*)`.
     pub fn on_tool(&self, tool: &Candidate<'_>) -> Option<&Rule> {
-        self.named(tool).map(|index| self.hit(index))
+        self.find_tool_rule(tool).map(|index| self.hit(index))
     }
 
     /// The strictest rule that matches this effect of this tool. Rules that name the tool as such count too.
@@ -116,7 +116,7 @@ impl RuleSet {
         if self.is_empty() {
             return None;
         }
-        let (tools, effects) = (self.named(tool), self.matching(tool, effect));
+        let (tools, effects) = (self.find_tool_rule(tool), self.matching(tool, effect));
         let outer = wrappers(effect).into_iter().filter_map(|wrapper| self.matching(tool, &wrapper));
         let outer = outer.filter(|index| self.rules[*index].kind.restricts()).min();
         tools.into_iter().chain(effects).chain(outer).min().map(|index| self.hit(index))
@@ -142,8 +142,9 @@ impl RuleSet {
 
     fn all_speaking(&self, kind: RuleKind, tool: &Candidate<'_>, effect: &Effect) -> Vec<&Rule> {
         let on_effect = with_effect_form(effect, |form| {
-            let speaks =
-                |rule: &&Rule| rule.kind == kind && is_about(rule, Kinds::of(effect)) && speaks(rule, tool, Kinds::of(effect), form);
+            let speaks = |rule: &&Rule| {
+                rule.kind == kind && is_about(rule, Kinds::from_effect(effect)) && speaks(rule, tool, Kinds::from_effect(effect), form)
+            };
             self.rules.iter().filter(speaks).collect::<Vec<_>>()
         });
         on_effect.unwrap_or_default()
@@ -213,14 +214,14 @@ impl RuleSet {
         &self.rules[index]
     }
 
-    fn named(&self, tool: &Candidate<'_>) -> Option<usize> {
+    fn find_tool_rule(&self, tool: &Candidate<'_>) -> Option<usize> {
         let exact = tool.names.iter().filter_map(|name| self.tools.get(name)).flatten();
         let means = |index: &&usize| names_tool(&self.rules[**index], tool);
         exact.chain(&self.tool_globs).filter(means).min().copied()
     }
 
     fn matching(&self, tool: &Candidate<'_>, effect: &Effect) -> Option<usize> {
-        let kinds = Kinds::of(effect);
+        let kinds = Kinds::from_effect(effect);
         if self.effects.is_silent(kinds) {
             return None;
         }

@@ -14,7 +14,7 @@ use haft_contract::{Connect, Effect, Exec, Extent, PathEffect, Plan, Zone, ports
 use haft_pattern::registered_domain;
 
 use super::canonical::{
-    canonical, command_content, connection_content, exact_command_content, host_prefix, is_covered, named, of_tool, path_content,
+    canonical, command_content, connection_content, exact_command_content, format_rule, host_prefix, is_covered, of_tool, path_content,
     tree_content,
 };
 use super::{RuleKind, RuleSet};
@@ -101,7 +101,7 @@ impl WidthFinder<'_> {
 
     /// The rule with this content, if an `allow` rule may say it.
     fn rule(&self, effect: &Effect, content: &str) -> Option<String> {
-        let rule = named(self.tool, effect, content, self.vocabulary).ok()?;
+        let rule = format_rule(self.tool, effect, content, self.vocabulary).ok()?;
         RuleSet::check(RuleKind::Allow, &rule, self.vocabulary, self.home).is_ok().then_some(rule)
     }
 }

@@ -14,7 +14,7 @@ pub(crate) struct Profiles {
 }
 
 impl Profiles {
-    pub(crate) fn of(key: impl Into<String>, lists: &ToolLists) -> Self {
+    pub(crate) fn from_lists(key: impl Into<String>, lists: &ToolLists) -> Self {
         Self { key: key.into(), asked: lists.profiles.clone() }
     }
     /// Whether the user asks for one here.

@@ -19,7 +19,7 @@ pub(crate) struct SubAgentStep {
 impl SubAgentStep {
     pub(crate) fn compile(lists: &ToolLists, max_depth: u32, groups: &Groups, vocabulary: &Vocabulary) -> Self {
         const KEY: &str = "subagents.tools";
-        Self { profiles: Profiles::of(KEY, lists), lists: Lists::compile(KEY, lists, groups, vocabulary), max_depth }
+        Self { profiles: Profiles::from_lists(KEY, lists), lists: Lists::compile(KEY, lists, groups, vocabulary), max_depth }
     }
 
     pub(crate) fn apply(&self, decision: &mut Decision, tool: &Candidate<'_>, caller: &Caller) {

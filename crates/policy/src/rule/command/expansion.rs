@@ -17,7 +17,7 @@ pub(super) struct CommandWord<'a> {
 }
 
 impl<'a> CommandWord<'a> {
-    pub(super) fn known(text: &'a str) -> Self {
+    pub(super) fn literal(text: &'a str) -> Self {
         Self { text, is_open: false }
     }
 
@@ -31,7 +31,7 @@ impl<'a> CommandWord<'a> {
 }
 
 /// The arguments of a command. Where some are known only when it runs and none of them shows which, all may be.
-pub(super) fn given(exec: &Exec, expands: bool) -> impl Iterator<Item = CommandWord<'_>> + Clone {
+pub(super) fn command_arguments(exec: &Exec, expands: bool) -> impl Iterator<Item = CommandWord<'_>> + Clone {
     let shows = exec.arguments.iter().chain([&exec.named]).any(|word| is_open(word));
     exec.arguments.iter().map(move |text| CommandWord { text, is_open: expands && (!shows || is_open(text)) })
 }

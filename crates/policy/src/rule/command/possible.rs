@@ -31,7 +31,7 @@ impl CommandPattern {
 
     fn may_be(&self, exec: &Exec, expands: bool) -> bool {
         let form = ExecForm::new(exec);
-        let given = expansion::given(exec, expands).skip(if form.file == "git" { places(exec) } else { 0 });
+        let given = expansion::command_arguments(exec, expands).skip(if form.file == "git" { places(exec) } else { 0 });
         self.hits_words(&form, given) || self.by_alias(&form)
     }
 

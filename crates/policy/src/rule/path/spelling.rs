@@ -43,9 +43,9 @@ impl<'a> TouchedPath<'a> {
 
     /// Takes the forms apart.
     pub(in super::super) fn spellings(&'a self) -> Spellings<'a> {
-        let resolved = |text| Spelling { names: PathNames::of(text), workspace: self.workspace, whole: true };
+        let resolved = |text| Spelling { names: PathNames::split(text), workspace: self.workspace, whole: true };
         let spelled = |(text, workspace): &'a (Cow<'a, str>, Option<usize>)| Spelling {
-            names: PathNames::of(text),
+            names: PathNames::split(text),
             workspace: *workspace,
             whole: text.starts_with('/'),
         };
@@ -149,7 +149,7 @@ struct PathNames<'a> {
 }
 
 impl<'a> PathNames<'a> {
-    fn of(path: &'a str) -> Self {
+    fn split(path: &'a str) -> Self {
         let mut names = Self { few: [""; FEW], count: 0, many: Vec::new() };
         for name in split(path) {
             match names.few.get_mut(names.count) {
