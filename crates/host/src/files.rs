@@ -220,7 +220,7 @@ impl FileSystem for LocalFiles {
     }
 
     fn shown_folders(&self) -> Vec<PathBuf> {
-        self.roots().shown().map(Path::to_owned).collect()
+        self.roots().added_folders().map(Path::to_owned).collect()
     }
 
     fn show_folder(&self, folder: &Path) -> Result<(), ToolError> {

@@ -115,7 +115,7 @@ impl CheckpointStore {
     fn snapshot(&self, root: &Path, before: Option<&Snapshot>) -> std::io::Result<Arc<Snapshot>> {
         let folder = self.folder_of(root);
         let objects = ObjectStore::open(&folder)?;
-        let cached = self.known().get(root).cloned();
+        let cached = self.lock_snapshots().get(root).cloned();
         let index = folder.join("index");
         let (known, is_stored) = match cached {
             Some(known) => (known, index.exists()),
@@ -130,7 +130,7 @@ impl CheckpointStore {
             snapshot.unstored = Unstored::default();
         }
         let snapshot = Arc::new(snapshot);
-        self.known().insert(root.to_owned(), Arc::clone(&snapshot));
+        self.lock_snapshots().insert(root.to_owned(), Arc::clone(&snapshot));
         if before.is_none() {
             prune::prune_if_due(&self.folder, &folder, &snapshot, self.retention);
         }
@@ -141,13 +141,13 @@ impl CheckpointStore {
         self.folder.join(store_name(root))
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<Snapshot>>> {
+    fn lock_snapshots(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<Snapshot>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Forgets what is known of a root: some of its content is lost.
     fn forget(&self, root: &Path) {
-        self.known().remove(root);
+        self.lock_snapshots().remove(root);
         std::fs::remove_file(self.folder_of(root).join("index")).ok();
     }
 }

@@ -33,8 +33,8 @@ pub(crate) async fn open(record: JobRecord, registry: &Arc<dyn JobRegistry>) -> 
         return Arc::new(RemoteJob::new(record, JobSource::Orphan(pidfd)));
     }
     // If its real end was stored since the list was read, that one stays.
-    drop(registry.end(record.number, lost(), 0).await);
-    let end = stored_end(&record, &**registry).await.unwrap_or_else(lost);
+    drop(registry.end(record.number, lost_job_end(), 0).await);
+    let end = stored_end(&record, &**registry).await.unwrap_or_else(lost_job_end);
     Arc::new(RemoteJob::ended(record, end).await)
 }
 
@@ -118,14 +118,14 @@ impl RemoteJob {
                 if !self.fetch(true).await {
                     // It may have ended, and its supervisor too, before that could answer.
                     let end = stored_end(&self.record, &**registry).await;
-                    self.set_end(end.unwrap_or_else(lost)).await;
+                    self.set_end(end.unwrap_or_else(lost_job_end)).await;
                 }
             }
             JobSource::Orphan(pidfd) => {
                 orphans::wait_for_orphan(pidfd).await;
-                self.set_end(lost()).await;
+                self.set_end(lost_job_end()).await;
             }
-            JobSource::Record => self.set_end(lost()).await,
+            JobSource::Record => self.set_end(lost_job_end()).await,
         }
     }
 
@@ -212,7 +212,7 @@ impl Job for RemoteJob {
                 }
                 JobSource::Orphan(pidfd) => {
                     orphans::kill_orphan(self.record.pid, pidfd).await;
-                    self.state().end.get_or_insert_with(|| JobEnd { killed: true, lost: false, ..lost() });
+                    self.state().end.get_or_insert_with(|| JobEnd { killed: true, lost: false, ..lost_job_end() });
                 }
                 JobSource::Record => {}
             }
@@ -236,6 +236,6 @@ fn read_excerpt(spill: &SpillFile) -> std::io::Result<[(u64, Vec<u8>); 2]> {
 }
 
 /// An end with an unknown exit status.
-fn lost() -> JobEnd {
+fn lost_job_end() -> JobEnd {
     JobEnd { lost: true, ..JobEnd::unknown(SystemTime::now()) }
 }

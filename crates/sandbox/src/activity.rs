@@ -14,7 +14,7 @@ pub struct RunActivity(BTreeMap<u32, (u64, u64)>);
 
 impl RunActivity {
     /// Of a process and its descendants; `None` if one of them runs, or is just ending.
-    pub fn of(process: u32) -> Option<Self> {
+    pub fn read(process: u32) -> Option<Self> {
         let (mut threads, mut left) = (BTreeMap::new(), vec![process]);
         while let Some(process) = left.pop() {
             for thread in thread_ids(process).ok()? {
@@ -59,9 +59,9 @@ mod tests {
         let at_rest = || {
             let began = Instant::now();
             loop {
-                let first = RunActivity::of(shell.id());
+                let first = RunActivity::read(shell.id());
                 std::thread::sleep(Duration::from_millis(20));
-                if first.is_some() && first == RunActivity::of(shell.id()) {
+                if first.is_some() && first == RunActivity::read(shell.id()) {
                     return first;
                 }
                 assert!(began.elapsed() < Duration::from_secs(20), "it never rests");
@@ -74,7 +74,7 @@ mod tests {
         drop(input);
         shell.wait().unwrap();
         assert!(before.is_some_and(|before| !before.0.is_empty()));
-        assert_eq!(RunActivity::of(u32::MAX - 1), None);
+        assert_eq!(RunActivity::read(u32::MAX - 1), None);
     }
 
     #[test]

@@ -132,7 +132,7 @@ impl SandboxGuard {
     /// cannot be told.
     pub fn activity(&self, process: u32) -> Option<RunActivity> {
         #[cfg(target_os = "linux")]
-        return self.namespace.then(|| RunActivity::of(process)).flatten();
+        return self.namespace.then(|| RunActivity::read(process)).flatten();
         #[cfg(not(target_os = "linux"))]
         {
             let _ = process;

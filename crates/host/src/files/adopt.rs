@@ -85,7 +85,7 @@ impl Adoption {
         let StagedEntry { location: at, source, inside } = entry;
         errors::check_writable(&at)?;
         let fail = |errno| failed(FileAction::Write, &at, errno);
-        let place = RootedPath::of(&at)?;
+        let place = RootedPath::from_location(&at)?;
         let name = target::name_of(place, &at)?.to_owned();
         let parent = Parent::open(place).map_err(fail)?;
         let (here, there) = (fstat(parent.handle()).map_err(fail)?, statat(CWD, &source, AtFlags::SYMLINK_NOFOLLOW).map_err(fail)?);

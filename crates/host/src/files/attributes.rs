@@ -29,7 +29,7 @@ pub(super) fn copy_open(from: &File, to: &File) {
     let mut list = vec![0; MOST_BYTES];
     let Ok(length) = flistxattr(from, &mut list[..]) else { return };
     let mut value = vec![0; if length > 0 { MOST_BYTES } else { 0 }];
-    for name in named(&list[..length], |name| is_of_user(name) || name == ACCESS_LIST) {
+    for name in filter_names(&list[..length], |name| is_of_user(name) || name == ACCESS_LIST) {
         if let Ok(length) = fgetxattr(from, &*name, &mut value[..]) {
             fsetxattr(to, &*name, &value[..length], XattrFlags::empty()).ok();
         }
@@ -39,7 +39,7 @@ pub(super) fn copy_open(from: &File, to: &File) {
 fn names(path: &Path) -> Vec<String> {
     let mut list = vec![0; MOST_BYTES];
     let Ok(length) = llistxattr(path, &mut list[..]) else { return Vec::new() };
-    named(&list[..length], is_of_user)
+    filter_names(&list[..length], is_of_user)
 }
 
 fn is_of_user(name: &str) -> bool {
@@ -47,7 +47,7 @@ fn is_of_user(name: &str) -> bool {
 }
 
 /// The wanted ones of a list of names, each ended by a zero byte.
-fn named(list: &[u8], wanted: impl Fn(&str) -> bool) -> Vec<String> {
+fn filter_names(list: &[u8], wanted: impl Fn(&str) -> bool) -> Vec<String> {
     let names = list.split(|byte| *byte == 0).filter_map(|name| std::str::from_utf8(name).ok());
     names.filter(|name| wanted(name)).map(str::to_owned).collect()
 }

@@ -40,7 +40,7 @@ pub(super) enum Outcome<S> {
 
 impl<S> Outcome<S> {
     /// Done; whether for certain, syncing it says.
-    pub(super) fn done(synced: Result<(), Errno>, at: &Location) -> Self {
+    pub(super) fn from_sync(synced: Result<(), Errno>, at: &Location) -> Self {
         synced.map_or_else(|errno| Self::NotSynced(errors::not_synced(at, errno)), |()| Self::Done)
     }
 }
@@ -66,7 +66,7 @@ where
     let there = at.clone();
     let missing = blocking(move || {
         let fail = |errno| failed(FileAction::Write, &there, errno);
-        Parent::missing(RootedPath::of(&there)?).map_err(fail)
+        Parent::missing(RootedPath::from_location(&there)?).map_err(fail)
     });
     let created_directories = missing.await?;
     if created_directories.is_empty() {

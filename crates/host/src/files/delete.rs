@@ -39,7 +39,7 @@ impl Removal {
         look: impl FnOnce(&File) -> Result<(), ToolError>,
     ) -> Result<(Self, PreImage), ToolError> {
         errors::check_writable(&at)?;
-        let place = RootedPath::of(&at)?;
+        let place = RootedPath::from_location(&at)?;
         let name = target::name_of(place, &at)?.to_owned();
         let parent = Parent::open(place).map_err(|errno| failed(FileAction::Remove, &at, errno))?;
         let target =
@@ -61,7 +61,7 @@ impl Removal {
 impl ChangeStep for Removal {
     fn take(self) -> Outcome<Self> {
         match self.try_take() {
-            Ok(()) => Outcome::done(self.parent.sync(), &self.at),
+            Ok(()) => Outcome::from_sync(self.parent.sync(), &self.at),
             Err(error) => Outcome::NotDone(error),
         }
     }

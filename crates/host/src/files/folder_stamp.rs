@@ -18,7 +18,7 @@ pub struct FolderStamp {
 
 impl FolderStamp {
     /// Of a folder, looked at before its names are read.
-    pub fn of(folder: &Metadata) -> Self {
+    pub fn from_metadata(folder: &Metadata) -> Self {
         Self { device: folder.dev(), inode: folder.ino(), changed: (folder.ctime(), folder.ctime_nsec()) }
     }
 

@@ -12,14 +12,14 @@ use super::roots::RootedPath;
 impl LocalFiles {
     /// The location itself, if it is this file system's.
     pub(super) fn check_own(&self, at: &Location) -> Result<Location, ToolError> {
-        let resolved = Resolved::of(at)?;
+        let resolved = Resolved::from_location(at)?;
         let is_own = self.roots().hold(&resolved.place.root) && resolved.agrees(at) && self.display(&resolved.path) == at.display();
         if is_own { Ok(at.clone()) } else { Err(not_own(at)) }
     }
 }
 
 impl Resolved {
-    fn of(at: &Location) -> Result<&Self, ToolError> {
+    fn from_location(at: &Location) -> Result<&Self, ToolError> {
         at.handle().downcast_ref().ok_or_else(|| not_own(at))
     }
 
@@ -33,8 +33,8 @@ impl Resolved {
 
 impl RootedPath {
     /// The place of a location.
-    pub(super) fn of(at: &Location) -> Result<&Self, ToolError> {
-        Ok(&Resolved::of(at)?.place)
+    pub(super) fn from_location(at: &Location) -> Result<&Self, ToolError> {
+        Ok(&Resolved::from_location(at)?.place)
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Name {
 
 impl Name {
     /// Folds a name.
-    pub(super) fn of(name: &OsStr) -> Self {
+    pub(super) fn fold(name: &OsStr) -> Self {
         let folded = fold_name(&name.to_string_lossy());
         Self { is_odd: folded.contains([':', '~']), folded }
     }
@@ -47,7 +47,7 @@ pub(super) struct Names {
 
 impl Names {
     /// The names of `beneath`, which lies in `root`.
-    pub(super) fn of(root: &Path, beneath: &Path) -> Self {
+    pub(super) fn fold(root: &Path, beneath: &Path) -> Self {
         let mut all = fold_all(root);
         let root = all.len();
         all.extend(fold_all(beneath));
@@ -102,7 +102,7 @@ impl ProtectedGlob {
 /// The names of a path; `.` and `/` are none.
 pub(super) fn fold_all(path: &Path) -> Vec<Name> {
     let named = path.components().filter(|part| !matches!(part, Component::RootDir | Component::CurDir));
-    named.map(|part| Name::of(part.as_os_str())).collect()
+    named.map(|part| Name::fold(part.as_os_str())).collect()
 }
 
 /// `.git::$INDEX_ALLOCATION` is `.git`.
@@ -142,7 +142,7 @@ mod tests {
             (".git", ".gitignore", false),
             (".git", "git", false),
         ] {
-            assert_eq!(Name::of(OsStr::new(name)).is(wanted), same, "{name} for {wanted}");
+            assert_eq!(Name::fold(OsStr::new(name)).is(wanted), same, "{name} for {wanted}");
         }
     }
 
@@ -155,7 +155,7 @@ mod tests {
             let quick = ProtectedGlob::new(Glob::parse_protected(glob).unwrap());
             let slow = ProtectedGlob { last: u64::MAX, ..quick.clone() };
             for (root, path) in ["/", "/etc", "/home/me"].iter().flat_map(|root| paths.map(|path| (root, path))) {
-                let names = Names::of(Path::new(root), Path::new(path));
+                let names = Names::fold(Path::new(root), Path::new(path));
                 assert_eq!(quick.covers(&names), slow.covers(&names), "{glob} {root} {path}");
                 covered += usize::from(quick.covers(&names));
             }
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn the_root_counts_only_whole() {
-        let names = Names::of(Path::new("/Home/.claude/Work"), Path::new("./a/../B"));
+        let names = Names::fold(Path::new("/Home/.claude/Work"), Path::new("./a/../B"));
         let texts = |names: &[Name]| names.iter().map(|name| name.as_str().to_owned()).collect::<Vec<_>>();
         assert_eq!(texts(names.whole()), ["home", ".claude", "work", "a", "", "b"]);
         assert_eq!(texts(names.beneath()), ["a", "", "b"]);

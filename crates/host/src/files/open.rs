@@ -15,7 +15,7 @@ use super::roots::RootedPath;
 
 /// What is at a location.
 pub(super) fn look(at: &Location) -> Result<FileInfo, ToolError> {
-    let stat = status(RootedPath::of(at)?).map_err(|errno| failed(FileAction::Look, at, errno))?;
+    let stat = status(RootedPath::from_location(at)?).map_err(|errno| failed(FileAction::Look, at, errno))?;
     let kind = match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => FileKind::File,
         FileType::Directory => FileKind::Directory,
@@ -34,7 +34,7 @@ fn status(place: &RootedPath) -> Result<Stat, Errno> {
 
 /// Opens an ordinary file, and nothing else.
 pub(super) fn open_file(at: &Location, action: FileAction) -> Result<(File, Stat), ToolError> {
-    let place = RootedPath::of(at)?;
+    let place = RootedPath::from_location(at)?;
     let handle = open_beneath(&place.root, &place.beneath, READ).map_err(|errno| failed(action, at, errno))?;
     ordinary(handle, at, action)
 }

@@ -106,7 +106,7 @@ impl Parent {
         }
     }
     /// The paths of the directories that were made, outermost first.
-    pub(super) fn made(&self) -> Vec<PathBuf> {
+    pub(super) fn created_paths(&self) -> Vec<PathBuf> {
         self.made.iter().map(|made| made.path.clone()).collect()
     }
     /// Keeps the directories that were made.

@@ -44,7 +44,7 @@ impl PendingWrite {
     fn anew(mut self) -> Outcome<Self> {
         while self.attempts > 0 {
             self.attempts -= 1;
-            match RootedPath::of(&self.at).map(|place| self.draft.parent.open_anew(place)) {
+            match RootedPath::from_location(&self.at).map(|place| self.draft.parent.open_anew(place)) {
                 Ok(Ok(())) => {
                     let image = target::pre_image(&self.at, None, Some(self.after.clone()), &self.draft.parent);
                     return Outcome::Anew(self, image);
@@ -82,7 +82,7 @@ impl ChangeStep for PendingWrite {
             Ok(()) => {
                 self.draft.placed = true;
                 self.draft.parent.settle();
-                Outcome::done(self.draft.parent.sync(), &self.at)
+                Outcome::from_sync(self.draft.parent.sync(), &self.at)
             }
             Err(Failed::NoDirectory) => self.anew(),
             Err(Failed::For(error)) => Outcome::NotDone(error),

@@ -244,13 +244,13 @@ impl ProtectedRules {
     }
     /// Whether the user's own rules forbid to read a path; usual names of secrets do not count.
     pub(super) fn deny_reading_by_user(&self, root: &Path, beneath: &Path) -> bool {
-        let names = Names::of(root, beneath);
+        let names = Names::fold(root, beneath);
         self.deny_read.iter().chain(&self.refused_reads).any(|pattern| pattern.covers(&names))
     }
 
     /// Adds what the rules say of a path. A refusal that is there already stays: every spelling must pass.
     pub(super) fn check(&self, root: &Path, beneath: &Path, requested: &Path, refusals: &mut Refusals) {
-        let names = Names::of(root, beneath);
+        let names = Names::fold(root, beneath);
         if is_of_the_kernel(&root.join(beneath)) {
             refusals.no_read.get_or_insert_with(|| kernel(requested, "read"));
             refusals.no_write.get_or_insert_with(|| kernel(requested, "written"));
@@ -270,7 +270,7 @@ impl ProtectedRules {
 
     /// Whether a path may not be read by `deny_read`.
     pub(super) fn deny_reading(&self, root: &Path, beneath: &Path) -> bool {
-        self.denied(&Names::of(root, beneath)).next().is_some()
+        self.denied(&Names::fold(root, beneath)).next().is_some()
     }
     /// The last names of what may not be read.
     pub(super) fn last_names(&self) -> impl Iterator<Item = Option<&NameGlob>> {

@@ -50,7 +50,7 @@ impl OpenFile {
         if errors::names_a_folder(at) {
             return None;
         }
-        let (file, stat) = cached::open(RootedPath::of(at).ok()?)?;
+        let (file, stat) = cached::open(RootedPath::from_location(at).ok()?)?;
         let head = cached::read(&file, 0, head_length(&stat))?;
         Some(Self::with_head(at.clone(), file, &stat, head))
     }

@@ -29,7 +29,7 @@ use super::temporary_file::TemporaryFile;
 pub(super) async fn restore(at: Location, image: PreImage, journal: &dyn Journal) -> Result<(), ToolError> {
     let PreImage { content, mode, after, created_directories, metadata_from, modified, .. } = image;
     let there = at.clone();
-    let wanted = RestoredEntry::of(content, mode)?;
+    let wanted = RestoredEntry::from_content(content, mode)?;
     let kind = wanted.kind();
     let after = special_entry::make_way(&at, kind, after, journal).await?;
     match wanted {
@@ -55,7 +55,7 @@ struct Old {
 fn put_back(at: &Location, old: Old, after: Option<&str>, stop: &Stop) -> Result<(PendingWrite, PreImage), ToolError> {
     errors::check_writable(at)?;
     let fail = |errno| failed(FileAction::Write, at, errno);
-    let place = RootedPath::of(at)?;
+    let place = RootedPath::from_location(at)?;
     let name = target::name_of(place, at)?;
     let parent = Parent::open_or_make(place).map_err(fail)?;
     let before = ExistingFile::find(&parent, name, at, FileAction::Write)?;
@@ -117,7 +117,7 @@ pub(super) async fn take_away(at: Location, after: Option<String>, journal: &dyn
 
 /// Removes the directories that a change made, innermost first, as long as they are empty.
 fn remove_empty(at: &Location, created: &[PathBuf]) -> Result<(), ToolError> {
-    let place = RootedPath::of(at)?;
+    let place = RootedPath::from_location(at)?;
     for directory in created.iter().rev().filter(|directory| is_above(directory, at.path())) {
         match remove_directory(place, directory) {
             Ok(()) | Err(Errno::NOENT) => {}

@@ -109,7 +109,7 @@ impl Roots {
     }
 
     /// The folders that were added for reading.
-    pub(super) fn shown(&self) -> impl Iterator<Item = &Path> {
+    pub(super) fn added_folders(&self) -> impl Iterator<Item = &Path> {
         self.shown.iter().map(PathBuf::as_path)
     }
 

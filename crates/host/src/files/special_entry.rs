@@ -38,7 +38,7 @@ pub fn directory_state(mode: u32) -> Option<String> {
 /// What is at a location, in a word.
 pub(super) fn state(at: &Location, stop: &Stop) -> Result<Option<String>, ToolError> {
     let fail = |errno| failed(FileAction::Look, at, errno);
-    let place = RootedPath::of(at)?;
+    let place = RootedPath::from_location(at)?;
     let Some(name) = place.beneath.file_name() else {
         return fstat(place.root.handle()).map(|stat| directory_state(bits(&stat))).map_err(fail);
     };
@@ -72,7 +72,7 @@ pub(super) enum RestoredEntry {
 }
 
 impl RestoredEntry {
-    pub(super) fn of(content: Option<EntryContent>, mode: Option<u32>) -> Result<Self, ToolError> {
+    pub(super) fn from_content(content: Option<EntryContent>, mode: Option<u32>) -> Result<Self, ToolError> {
         match (mode.map(|mode| mode & PreImage::KIND), content) {
             (Some(PreImage::DIRECTORY), _) => Ok(Self::Directory(mode.unwrap_or_default() & PreImage::PERMISSIONS)),
             (Some(PreImage::LINK), Some(content)) => target_in(content).map(Self::Link),
@@ -131,7 +131,7 @@ pub(super) async fn copy_link(from: Location, to: Location, journal: &dyn Journa
 
 /// Where a link leads, as it says itself.
 fn target_of(at: &Location) -> Result<PathBuf, ToolError> {
-    let place = RootedPath::of(at)?;
+    let place = RootedPath::from_location(at)?;
     let name = target::name_of(place, at)?;
     let target = Parent::open(place).and_then(|parent| readlinkat(parent.handle(), name, Vec::new()));
     match target {
@@ -190,7 +190,7 @@ impl Entry {
             return Err(errors::changed_since(&at));
         }
         let fail = |errno| failed(FileAction::Write, &at, errno);
-        let place = RootedPath::of(&at)?;
+        let place = RootedPath::from_location(&at)?;
         let name = target::name_of(place, &at)?.to_owned();
         let parent = Parent::open_or_make(place).map_err(fail)?;
         let (content, mode) = was(&parent, &name).map_err(fail)?;
@@ -200,7 +200,7 @@ impl Entry {
             content,
             mode,
             after: what.state(),
-            created_directories: parent.made(),
+            created_directories: parent.created_paths(),
             metadata_from: None,
             modified: None,
         };
@@ -242,7 +242,7 @@ impl ChangeStep for Entry {
         match self.try_take() {
             Ok(()) => {
                 self.parent.settle();
-                Outcome::done(self.parent.sync(), &self.at)
+                Outcome::from_sync(self.parent.sync(), &self.at)
             }
             Err(errno) => Outcome::NotDone(failed(FileAction::Write, &self.at, errno)),
         }

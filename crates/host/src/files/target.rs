@@ -82,7 +82,15 @@ pub(super) fn pre_image(at: &Location, before: Option<ExistingFile>, after: Opti
     let mode = before.as_ref().map(|target| bits(permissions(&target.stat)));
     let modified = before.as_ref().and_then(|target| modified(&target.stat));
     let content = before.map(|ExistingFile { file, stat }| Box::new(file.take(size_of(&stat))) as Box<dyn Read + Send>);
-    PreImage { path: at.path().to_owned(), content, mode, after, created_directories: parent.made(), metadata_from: None, modified }
+    PreImage {
+        path: at.path().to_owned(),
+        content,
+        mode,
+        after,
+        created_directories: parent.created_paths(),
+        metadata_from: None,
+        modified,
+    }
 }
 
 /// The permissions that are kept. The bits that lend an owner's power stay only with that owner.

@@ -69,7 +69,7 @@ impl TreeWalk {
         stop: Stop,
     ) -> Result<Self, ToolError> {
         errors::check_readable(at)?;
-        let root = Arc::clone(&RootedPath::of(at)?.root);
+        let root = Arc::clone(&RootedPath::from_location(at)?.root);
         let denied = Denied::new(rules, root.path());
         let (path, display) = (at.path().to_owned(), at.display().to_owned());
         Ok(Self { root, path, display, options, denied, visitor, stop, enough: AtomicBool::new(false), troubles: Mutex::default() })
@@ -124,12 +124,12 @@ impl TreeWalk {
         }
         let mut troubles = self.troubles.lock().unwrap_or_else(PoisonError::into_inner);
         if troubles.len() < MOST_TROUBLES {
-            troubles.push((self.shown(path), reason(errno)));
+            troubles.push((self.display_name(path), reason(errno)));
         }
     }
 
     /// How to name a path beneath the one that is walked.
-    fn shown(&self, path: &Path) -> String {
+    fn display_name(&self, path: &Path) -> String {
         let beneath = path.strip_prefix(&self.path).unwrap_or(path);
         let whole = if self.display == "." { beneath.to_owned() } else { Path::new(&self.display).join(beneath) };
         whole.to_string_lossy().trim_end_matches('/').to_owned()

@@ -85,7 +85,7 @@ fn try_stage(
     stop: &Stop,
 ) -> Result<(PendingWrite, PreImage), ToolError> {
     let fail = |errno| failed(FileAction::Write, at, errno);
-    let place = RootedPath::of(at)?;
+    let place = RootedPath::from_location(at)?;
     let name = target::name_of(place, at)?;
     let parent = Parent::open_or_make(place).map_err(fail)?;
     let before = ExistingFile::find(&parent, name, at, FileAction::Write)?;
@@ -112,7 +112,7 @@ fn beside<T>(check: impl FnOnce() -> Result<(), ToolError> + Send, work: impl Fn
 
 fn permissions_of(like: &Location) -> Result<Option<Mode>, ToolError> {
     let fail = |errno| failed(FileAction::Read, like, errno);
-    let place = RootedPath::of(like)?;
+    let place = RootedPath::from_location(like)?;
     let status = Parent::open(place).and_then(|parent| parent.status(target::name_of(place, like).map_err(|_| Errno::ISDIR)?));
     Ok(status.map_err(fail)?.map(|stat| target::permissions(&stat)))
 }

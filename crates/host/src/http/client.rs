@@ -197,7 +197,7 @@ impl GuardedClient {
 
     /// Only checked addresses are connected to; this would catch a connection that got around the resolver.
     fn check_peer(&self, response: &Response, target: &RequestTarget) -> Result<(), ToolError> {
-        let peer = response.remote_addr().ok_or_else(|| network_error(format!("The peer of {} is not known.", target.shown())))?;
+        let peer = response.remote_addr().ok_or_else(|| network_error(format!("The peer of {} is not known.", target.display_url())))?;
         self.guard.check(&target.connect.host, peer).map_err(|refusal| network_error(refusal.to_string()))
     }
 

@@ -18,7 +18,7 @@ pub(crate) fn describe(error: reqwest::Error, target: &RequestTarget, options: &
 }
 
 fn explain(error: &reqwest::Error, target: &RequestTarget, options: &HttpOptions) -> (ErrorKind, String) {
-    let (host, url) = (&target.connect.host, target.shown());
+    let (host, url) = (&target.connect.host, target.display_url());
     if let Some(refusal) = find::<Refusal>(error) {
         return (ErrorKind::NetworkError, refusal.to_string());
     }

@@ -4,7 +4,7 @@ use haft_contract::ToolError;
 use haft_text::secrets::may_name_secret;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-use super::target::shown;
+use super::target::shorten;
 
 const MAX_HEADERS: usize = 100;
 const MAX_HEADER_BYTES: usize = 64 * 1024;
@@ -35,11 +35,14 @@ pub(crate) fn checked(headers: &[(String, String)]) -> Result<HeaderMap, ToolErr
 
 fn checked_name(name: &str) -> Result<HeaderName, ToolError> {
     let parsed = HeaderName::from_bytes(name.as_bytes()).map_err(|_| {
-        ToolError::validation(format!("Invalid header name: '{}'. Use letters, digits and hyphens, as in Content-Type.", shown(name)))
+        ToolError::validation(format!("Invalid header name: '{}'. Use letters, digits and hyphens, as in Content-Type.", shorten(name)))
     })?;
     let plain = parsed.as_str();
     if RESERVED.contains(&plain) || RESERVED_PREFIXES.iter().any(|prefix| plain.starts_with(prefix)) {
-        return Err(ToolError::validation(format!("Header '{}' may not be set: the client writes it itself. Leave it out.", shown(name))));
+        return Err(ToolError::validation(format!(
+            "Header '{}' may not be set: the client writes it itself. Leave it out.",
+            shorten(name)
+        )));
     }
     Ok(parsed)
 }
@@ -48,24 +51,24 @@ fn checked_value(name: &str, value: &str) -> Result<HeaderValue, ToolError> {
     HeaderValue::from_bytes(value.as_bytes()).map_err(|_| {
         ToolError::validation(format!(
             "Invalid value of header '{}': '{}' holds a line break or another control character. Write it on one line.",
-            shown(name),
-            shown(value)
+            shorten(name),
+            shorten(value)
         ))
     })
 }
 
 /// Drops what only the first host may see.
 pub(crate) fn without_credentials(headers: &HeaderMap) -> HeaderMap {
-    kept(headers, |name| !may_name_secret(name))
+    filter_headers(headers, |name| !may_name_secret(name))
 }
 
 /// Drops what describes a body that is no longer sent.
 pub(crate) fn without_body(headers: &HeaderMap) -> HeaderMap {
-    kept(headers, |name| !BODY_HEADERS.contains(&name))
+    filter_headers(headers, |name| !BODY_HEADERS.contains(&name))
 }
 
 /// Built anew, because removing from a map changes its order.
-fn kept(headers: &HeaderMap, wanted: impl Fn(&str) -> bool) -> HeaderMap {
+fn filter_headers(headers: &HeaderMap, wanted: impl Fn(&str) -> bool) -> HeaderMap {
     let mut rest = HeaderMap::with_capacity(headers.len());
     for (name, value) in headers.iter().filter(|(name, _)| wanted(name.as_str())) {
         rest.append(name, value.clone());
@@ -125,7 +128,7 @@ mod tests {
         for name in ["A\r\nB", "A B", "A:", "", "A\0", "ü"] {
             assert_eq!(
                 refused(name, "x"),
-                format!("Invalid header name: '{}'. Use letters, digits and hyphens, as in Content-Type.", shown(name))
+                format!("Invalid header name: '{}'. Use letters, digits and hyphens, as in Content-Type.", shorten(name))
             );
         }
         for (value, seen) in [("a\r\nHost: b", "a\\r\\nHost: b"), ("a\nb", "a\\nb"), ("a\0b", "a\\u{0}b"), ("\u{7f}", "\\u{7f}")] {

@@ -5,7 +5,7 @@ use haft_contract::{ErrorKind, ToolError};
 use reqwest::header::HeaderMap;
 
 use super::headers::{without_body, without_credentials};
-use super::target::{RequestTarget, shown};
+use super::target::{RequestTarget, shorten};
 
 /// A request to one place.
 #[derive(Debug, Clone)]
@@ -23,7 +23,7 @@ pub(crate) const fn is_redirect(status: u16) -> bool {
 impl Hop {
     /// The hop that this answer asks for. Whether it may be taken is checked after.
     pub(crate) fn follow(self, status: u16, location: &str) -> Result<Self, ToolError> {
-        let from = self.target.shown();
+        let from = self.target.display_url();
         let keeps_method = keeps_method(status, &self.target.connect.method);
         let method = if keeps_method { self.target.connect.method.as_str() } else { "GET" };
         let url = self.target.url.join(location).map_err(|error| refused(&from, location, &error.to_string()))?;
@@ -51,20 +51,20 @@ fn keeps_method(status: u16, method: &str) -> bool {
 
 fn refused(from: &str, location: &str, why: &str) -> ToolError {
     let why = why.strip_suffix('.').unwrap_or(why);
-    ToolError::new(ErrorKind::NetworkError, format!("Redirect refused: {from} leads to {}. {why}.", shown(location)))
+    ToolError::new(ErrorKind::NetworkError, format!("Redirect refused: {from} leads to {}. {why}.", shorten(location)))
 }
 
 /// Behind a redirect, an error names it: the address is none that was asked for.
 pub(crate) fn led_there(error: ToolError, trail: &[String], to: &RequestTarget) -> ToolError {
     let Some(from) = trail.last() else { return error };
     let message = error.message().trim_end_matches('.');
-    let message = format!("{message}. A redirect led there: from {} to {}.", shown(from), to.shown());
+    let message = format!("{message}. A redirect led there: from {} to {}.", shorten(from), to.display_url());
     error.with_message(message)
 }
 
 /// The error for more redirects than the request allows.
 pub(crate) fn too_many(limit: u8, last: &RequestTarget) -> ToolError {
-    let last = last.shown();
+    let last = last.display_url();
     ToolError::new(
         ErrorKind::NetworkError,
         format!("Too many redirects: stopped after {limit}, at {last}. The site may lead in circles; request the final address itself."),

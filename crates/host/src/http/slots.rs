@@ -28,12 +28,12 @@ impl HostSlots {
 
     /// Waits for a slot of a host.
     pub(crate) async fn take(&self, host: &str, port: u16) -> Slot {
-        let semaphore = self.of(host, port);
+        let semaphore = self.semaphore_for(host, port);
         // It is never closed.
         Slot { _permit: semaphore.acquire_owned().await.ok() }
     }
 
-    fn of(&self, host: &str, port: u16) -> Arc<Semaphore> {
+    fn semaphore_for(&self, host: &str, port: u16) -> Arc<Semaphore> {
         let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
         if hosts.len() >= MAX_IDLE_HOSTS {
             hosts.retain(|_, semaphore| Arc::strong_count(semaphore) > 1);

@@ -36,14 +36,14 @@ impl RequestTarget {
         origin(self) == origin(other)
     }
     /// The URL as people and models see it.
-    pub(crate) fn shown(&self) -> String {
-        shown(self.url.as_str())
+    pub(crate) fn display_url(&self) -> String {
+        shorten(self.url.as_str())
     }
 }
 
 fn known_method(method: &str) -> Result<&'static str, ToolError> {
     METHODS.iter().copied().find(|known| *known == method).ok_or_else(|| {
-        ToolError::validation(format!("Unsupported HTTP method: {}. Use one of {}, in upper case.", shown(method), METHODS.join(", ")))
+        ToolError::validation(format!("Unsupported HTTP method: {}. Use one of {}, in upper case.", shorten(method), METHODS.join(", ")))
     })
 }
 
@@ -92,11 +92,11 @@ fn canonical_host(url: &mut Url, text: &str) -> Result<Host<String>, ToolError> 
 }
 
 fn invalid(text: &str, hint: &str) -> ToolError {
-    ToolError::validation(format!("Invalid URL: {}. {hint}.", shown(text)))
+    ToolError::validation(format!("Invalid URL: {}. {hint}.", shorten(text)))
 }
 
 /// Text from outside, as it is shown in messages.
-pub(crate) fn shown(text: &str) -> String {
+pub(crate) fn shorten(text: &str) -> String {
     display::shorten(text, SHOWN_CHARACTERS).into_owned()
 }
 
@@ -200,7 +200,7 @@ mod tests {
             let error = RequestTarget::parse(method, "http://a.example/").unwrap_err();
             let expected = format!(
                 "Unsupported HTTP method: {}. Use one of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, in upper case.",
-                shown(method)
+                shorten(method)
             );
             assert_eq!((error.kind(), error.message()), (ErrorKind::ValidationError, &*expected));
         }

@@ -25,7 +25,7 @@ enum Answer {
 
 /// Serves a client whose first byte was the version.
 pub(super) async fn attend(mut client: UnixStream, shared: &Shared) -> io::Result<()> {
-    let wanted = tokio::time::timeout(GREETING_TIME, wanted(&mut client)).await.map_err(io::Error::other)??;
+    let wanted = tokio::time::timeout(GREETING_TIME, read_target(&mut client)).await.map_err(io::Error::other)??;
     let target = match wanted {
         Ok(target) => target,
         Err(answer) => return refuse(client, answer).await,
@@ -45,7 +45,7 @@ async fn refuse(mut client: UnixStream, answer: Answer) -> io::Result<()> {
     part(client).await
 }
 
-async fn wanted(client: &mut UnixStream) -> io::Result<Result<ProxyTarget, Answer>> {
+async fn read_target(client: &mut UnixStream) -> io::Result<Result<ProxyTarget, Answer>> {
     let mut methods = vec![0; usize::from(client.read_u8().await?)];
     client.read_exact(&mut methods).await?;
     let accepted = methods.contains(&NO_AUTHENTICATION);

@@ -63,7 +63,7 @@ async fn first_words(client: &mut (impl AsyncRead + Unpin)) -> io::Result<Vec<u8
     let mut words = vec![0; hello::LONGEST];
     let mut count = client.read(&mut words).await?;
     let rest = async {
-        while hello::begins(&words[..count]) && count < wanted(&words[..count]) {
+        while hello::begins(&words[..count]) && count < required_length(&words[..count]) {
             match client.read(&mut words[count..]).await? {
                 0 => break,
                 more => count += more,
@@ -77,7 +77,7 @@ async fn first_words(client: &mut (impl AsyncRead + Unpin)) -> io::Result<Vec<u8
 }
 
 /// How much must be there to check it.
-fn wanted(words: &[u8]) -> usize {
+fn required_length(words: &[u8]) -> usize {
     if words.len() < hello::HEAD { hello::HEAD } else { hello::record(words).unwrap_or(0).min(hello::LONGEST) }
 }
 

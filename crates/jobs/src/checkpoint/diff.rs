@@ -68,8 +68,8 @@ pub(super) fn compare(root: &Path, before: &Snapshot, after: &Snapshot, store: &
     // What is beyond the limit may have changed.
     kept.extend(before.is_cut.then(|| PreImage::unknown(root.to_owned())));
     let mut uncovered = coverage_notes(before, after);
-    uncovered.extend(named("the old content was not kept", &images.unkept));
-    uncovered.extend(named("no tool can name it", &odd_names));
+    uncovered.extend(note_paths("the old content was not kept", &images.unkept));
+    uncovered.extend(note_paths("no tool can name it", &odd_names));
     let is_content_lost = images.is_content_lost;
     let mut changes: Vec<FileChange> = plain.iter().chain(&odd).map(|changed| describe(root, changed, files)).collect();
     changes.sort_by(|one, other| one.path.as_os_str().cmp(other.path.as_os_str()));
@@ -117,7 +117,7 @@ fn coverage_notes(before: &Snapshot, after: &Snapshot) -> Vec<String> {
     };
     let mut gone: Vec<&[u8]> = before.excluded.iter().map(|path| &**path).filter(|path| !after.is_cut && !is_there(path)).collect();
     gone.sort_unstable();
-    let mut notes: Vec<String> = named("ignored by Git, and deleted", &gone).into_iter().collect();
+    let mut notes: Vec<String> = note_paths("ignored by Git, and deleted", &gone).into_iter().collect();
     if before.is_cut {
         notes.push(format!("files beyond the first {}", before.entries.len()));
     }
@@ -125,7 +125,7 @@ fn coverage_notes(before: &Snapshot, after: &Snapshot) -> Vec<String> {
 }
 
 /// A note on some paths; `None` if there are none.
-fn named(what: &str, paths: &[&[u8]]) -> Option<String> {
+fn note_paths(what: &str, paths: &[&[u8]]) -> Option<String> {
     let shown: Vec<String> = paths.iter().take(NAMED).map(|path| format!("'{}'", escape(path))).collect();
     let more = paths.len().checked_sub(NAMED + 1).map(|more| format!(" and {} more", more + 1)).unwrap_or_default();
     (!paths.is_empty()).then(|| format!("{}{more} ({what})", shown.join(", ")))

@@ -28,7 +28,7 @@ pub(super) struct Stamp {
 
 impl Stamp {
     #[allow(clippy::useless_conversion, clippy::unnecessary_cast, clippy::cast_possible_wrap)] // narrower on other systems
-    pub(super) fn of(stat: &Stat) -> Self {
+    pub(super) fn from_stat(stat: &Stat) -> Self {
         let nanoseconds = |seconds: i64, rest: i64| seconds.saturating_mul(NANOSECONDS).saturating_add(rest);
         Self {
             size: u64::try_from(stat.st_size).unwrap_or(0),
@@ -63,7 +63,7 @@ pub(super) struct Entry {
 
 impl Entry {
     /// An entry whose content is not known yet.
-    pub(super) fn of(stat: &Stat) -> Self {
+    pub(super) fn from_stat(stat: &Stat) -> Self {
         let kind = match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => EntryKind::File,
             FileType::Symlink => EntryKind::Link,
@@ -77,7 +77,7 @@ impl Entry {
             EntryKind::Link => 0,
             _ => 0o777,
         };
-        Self { kind, mode: bits & mask, stamp: Stamp::of(stat), hash: None, is_racy: false }
+        Self { kind, mode: bits & mask, stamp: Stamp::from_stat(stat), hash: None, is_racy: false }
     }
 
     /// The state that [`FileSystem::state`](haft_contract::ports::FileSystem::state) gives it; `None` if it is not known.

@@ -143,7 +143,7 @@ impl<'a> Worker<'a> {
     fn work(mut self) -> Found {
         while let Some(folder) = self.state.next() {
             self.enter(&folder);
-            self.state.done();
+            self.state.finish_folder();
         }
         self.found
     }
@@ -156,7 +156,7 @@ impl<'a> Worker<'a> {
                 Ok(stat) => {
                     let handle = Arc::new(handle);
                     if self.look_into(&handle, &folder.path, &folder.rules) {
-                        self.push(&folder.path, Entry::of(&stat));
+                        self.push(&folder.path, Entry::from_stat(&stat));
                     }
                 }
                 Err(_) => self.exclude(&folder.path),
@@ -165,7 +165,7 @@ impl<'a> Worker<'a> {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
             Err(_) => {
                 if let Ok(stat) = statat(&*folder.above, name, AtFlags::SYMLINK_NOFOLLOW) {
-                    self.push(&folder.path, Entry::of(&stat));
+                    self.push(&folder.path, Entry::from_stat(&stat));
                 }
                 self.found.unlisted.push(folder.path.as_slice().into());
             }
@@ -217,7 +217,7 @@ impl<'a> Worker<'a> {
 
     fn visit(&mut self, folder: &Arc<OwnedFd>, path: &[u8], name: usize, full: &[u8], rules: &Arc<Rules>) {
         let Ok(stat) = statat(&**folder, &path[name..], AtFlags::SYMLINK_NOFOLLOW) else { return };
-        let entry = Entry::of(&stat);
+        let entry = Entry::from_stat(&stat);
         let is_directory = entry.kind == EntryKind::Directory;
         if self.is_excluded(path, &path[name..], full, rules, is_directory) {
             return self.exclude(path);
@@ -278,10 +278,12 @@ impl<'a> Worker<'a> {
             return;
         }
         let Ok(handle) = openat(folder, name, CONTENT, Mode::empty()) else { return };
-        let Some(opened) = fstat(&handle).ok().map(|stat| Entry::of(&stat)).filter(|opened| opened.kind == EntryKind::File) else { return };
+        let Some(opened) = fstat(&handle).ok().map(|stat| Entry::from_stat(&stat)).filter(|opened| opened.kind == EntryKind::File) else {
+            return;
+        };
         let mut file = File::from(handle);
         let Ok((hash, length)) = self.walk.objects.keep(&mut file, opened.stamp.size) else { return };
-        let now = fstat(&file).map(|stat| Entry::of(&stat).stamp);
+        let now = fstat(&file).map(|stat| Entry::from_stat(&stat).stamp);
         // A program writes it just now: it is read again next time.
         entry.is_racy |= now != Ok(entry.stamp) || length != entry.stamp.size;
         entry.hash = Some(hash);
@@ -320,7 +322,7 @@ impl WalkState<'_> {
         queue.folders.pop()
     }
 
-    fn done(&self) {
+    fn finish_folder(&self) {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         queue.open -= 1;
         if queue.open == 0 {

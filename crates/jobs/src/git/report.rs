@@ -30,7 +30,7 @@ impl<'a> Reporter<'a> {
         Self { moved, ..self }
     }
 
-    fn named(&self, path: &Path) -> PathBuf {
+    fn translate_path(&self, path: &Path) -> PathBuf {
         let moved = self.moved.and_then(|(from, to)| path.strip_prefix(from).ok().map(|inside| to.join(inside)));
         moved.unwrap_or_else(|| path.to_owned())
     }
@@ -50,12 +50,12 @@ impl<'a> Reporter<'a> {
 
     /// Reports a change without content.
     pub(super) fn refuse(&mut self, path: &Path, why: impl Into<String>) {
-        self.push(RefusedChange { path: self.named(path), why: why.into(), quarantined: None });
+        self.push(RefusedChange { path: self.translate_path(path), why: why.into(), quarantined: None });
     }
 
     /// Reports an entry of a tree, and moves it to quarantine. What cannot be moved is said to be there still.
     pub(super) fn quarantine(&mut self, tree: &Tree, entry: &Path, path: &Path, why: &str) {
-        let path = &self.named(path);
+        let path = &self.translate_path(path);
         if self.report.refused.len() >= MAX_REFUSED {
             // It stays in a layer that goes; in a new repository it must go too, so it is moved all the same.
             drop(self.quarantine.put_from(tree, entry, path, why, self.origin));

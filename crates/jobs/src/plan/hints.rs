@@ -16,7 +16,7 @@ const MOST: usize = 3;
 const HOME: &[&str] = &["~/", "$HOME/", "${HOME}/"];
 
 /// One hint for each folder that the line names and that is not visible.
-pub(super) fn of(analysis: &Analysis, base: &Path, files: &LocalFiles) -> Vec<String> {
+pub(super) fn find(analysis: &Analysis, base: &Path, files: &LocalFiles) -> Vec<String> {
     let home = std::env::home_dir();
     let words = analysis.commands.iter().flat_map(words);
     let paths = words.filter_map(|word| path(word, home.as_deref())).map(|path| normal(&base.join(path)));

@@ -177,7 +177,7 @@ impl LinePlanner<'_> {
             command = command.with_cwd_sentinel(sentinel);
         }
         if self.host.is_sandboxed() {
-            let hints = hints::of(self.analysis, &self.base(directory), self.sandboxer.files());
+            let hints = hints::find(self.analysis, &self.base(directory), self.sandboxer.files());
             command = command.with_writable_tree(self.sandboxer.files().root()).with_hints(hints);
         } else {
             // No sandbox protects them: the script that was approved must be the script that runs.

@@ -51,8 +51,8 @@ fn describe(line: &str, message: &str, fault: Option<&SyntaxFault>) -> String {
             Some((row, column)) => format!("unexpected '{token}' at {}", place(row, column)),
             None => format!("unexpected '{token}'"),
         },
-        (Some(fault), _) => format!("{} at {}", said(message), place(fault.line, fault.column)),
-        (None, _) => said(message),
+        (Some(fault), _) => format!("{} at {}", clean_message(message), place(fault.line, fault.column)),
+        (None, _) => clean_message(message),
     }
 }
 
@@ -72,7 +72,7 @@ fn find(line: &str, message: &str, token: &str) -> Option<(usize, usize)> {
 }
 
 /// The message without the name of the program that says it.
-fn said(message: &str) -> String {
+fn clean_message(message: &str) -> String {
     let text = message.rsplit_once("syntax error").map_or(message, |(_, rest)| rest).trim_matches([':', ' ']);
     let text = if text.is_empty() { "the shell cannot read it" } else { text };
     display::escape_line(&ellipsize(text, LONGEST_MESSAGE)).into_owned()

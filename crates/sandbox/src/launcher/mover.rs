@@ -71,7 +71,7 @@ fn serve(listener: &CallListener, mut removals: Option<UnixStream>) {
     while let Ok(call) = listener.next() {
         let answer = match &mut removals {
             Some(host) if removal::is_one(&call) => removal::answer(&call, host),
-            _ => Rename::of(&call).map_or(CallAnswer::Carry, |rename| rename.run()),
+            _ => Rename::from_call(&call).map_or(CallAnswer::Carry, |rename| rename.run()),
         };
         listener.answer(&call, answer);
     }
@@ -92,7 +92,7 @@ struct Place {
 
 impl Rename {
     /// The rename that a call asks for; `None` where its arguments cannot be read, which the kernel then says.
-    fn of(call: &WaitingCall) -> Option<Self> {
+    fn from_call(call: &WaitingCall) -> Option<Self> {
         let [first, second, third, fourth, flags, _] = call.arguments;
         let here = i64::from(libc::AT_FDCWD).cast_unsigned();
         let (from, to, flags) = match call.number {
@@ -100,7 +100,7 @@ impl Rename {
             libc::SYS_renameat => ((first, second), (third, fourth), 0),
             _ => ((here, first), (here, second), 0),
         };
-        let place = |(folder, path)| Place::of(call.process, folder, path).ok();
+        let place = |(folder, path)| Place::from_arguments(call.process, folder, path).ok();
         let flags = RenameFlags::from_bits(u32::try_from(flags).ok()?)?;
         Some(Self { from: place(from)?, to: place(to)?, flags })
     }
@@ -120,7 +120,7 @@ impl Rename {
 }
 
 impl Place {
-    fn of(process: u32, folder: u64, address: u64) -> io::Result<Self> {
+    fn from_arguments(process: u32, folder: u64, address: u64) -> io::Result<Self> {
         // The kernel reads descriptors as 32 bits.
         #[expect(clippy::cast_possible_truncation, reason = "as the kernel does")]
         let descriptor = folder as i32;

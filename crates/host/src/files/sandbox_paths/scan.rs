@@ -105,7 +105,7 @@ impl<'a> Scan<'a> {
         let known = &mut known[usize::from(is_generated)];
         let now = SystemTime::now();
         let metadata = fs::symlink_metadata(folder).ok().filter(Metadata::is_dir)?;
-        let stamp = FolderStamp::of(&metadata);
+        let stamp = FolderStamp::from_metadata(&metadata);
         if let Some(scanned) = known.get(folder).filter(|scanned| scanned.stamp == stamp) {
             return Some(Arc::clone(scanned));
         }

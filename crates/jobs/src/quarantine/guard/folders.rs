@@ -33,7 +33,7 @@ impl FolderCache {
     /// The names in a folder; `None` if it is none or cannot be read.
     pub(super) fn list(&self, folder: &Path) -> Option<Arc<ListedFolder>> {
         let now = SystemTime::now();
-        let stamp = FolderStamp::of(&fs::symlink_metadata(folder).ok().filter(Metadata::is_dir)?);
+        let stamp = FolderStamp::from_metadata(&fs::symlink_metadata(folder).ok().filter(Metadata::is_dir)?);
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(folder).cloned();
         if let Some(known) = known.filter(|known| known.stamp == stamp) {
             return Some(known);

@@ -268,9 +268,9 @@ mod tests {
         let sleeper = Sleeper(std::process::Command::new("sleep").arg("600").spawn().unwrap());
         let at_rest = || {
             (0..1000).find_map(|_| {
-                let first = RunActivity::of(sleeper.0.id());
+                let first = RunActivity::read(sleeper.0.id());
                 std::thread::sleep(std::time::Duration::from_millis(5));
-                first.filter(|first| RunActivity::of(sleeper.0.id()).as_ref() == Some(first))
+                first.filter(|first| RunActivity::read(sleeper.0.id()).as_ref() == Some(first))
             })
         };
         let vim = |folder: &Path| {

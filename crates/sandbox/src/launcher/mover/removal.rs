@@ -33,7 +33,7 @@ pub(super) fn answer(call: &WaitingCall, host: &mut UnixStream) -> CallAnswer {
     let here = i64::from(libc::AT_FDCWD).cast_unsigned();
     let (folder, path) = if call.number == libc::SYS_unlinkat { (first, second) } else { (here, first) };
     // The kernel then says what is wrong with the arguments.
-    let Ok(place) = Place::of(call.process, folder, path) else { return CallAnswer::Carry };
+    let Ok(place) = Place::from_arguments(call.process, folder, path) else { return CallAnswer::Carry };
     CallAnswer::Result(match rustix::fs::unlinkat(&place.folder, &place.path, AtFlags::REMOVEDIR) {
         Err(Errno::BUSY) if ask(&place, host).unwrap_or_default() => Ok(()),
         other => other,
