@@ -130,7 +130,7 @@ fn ping_call(id: usize) -> ToolCall {
 }
 
 fn compiled() -> jsonschema::Validator {
-    jsonschema::validator_for(&ToolDefinition::of::<Ping>().parameters).expect("a valid schema")
+    jsonschema::validator_for(&ToolDefinition::for_tool::<Ping>().parameters).expect("a valid schema")
 }
 
 /// History is written behind the calls: bursts that fit its queue show what a call waits for, and the sustained row shows

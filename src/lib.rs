@@ -61,8 +61,8 @@
 //!     Ok(format!("{}: Hello, {name}! ", cx.call().agent).repeat(times.min(100)))
 //! }
 //!
-//! println!("{}", ToolDefinition::of::<Greet>().name);
-//! # assert_eq!(ToolDefinition::of::<Greet>().name, "greet");
+//! println!("{}", ToolDefinition::for_tool::<Greet>().name);
+//! # assert_eq!(ToolDefinition::for_tool::<Greet>().name, "greet");
 //! ```
 //!
 //! A tool that touches something says so first: its [`Plan`] names what a call will read, write, run or reach, and its

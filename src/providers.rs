@@ -86,7 +86,7 @@ impl HttpModel {
         self
     }
     /// Names the provider, for rules and history.
-    pub fn named(mut self, provider: impl Into<String>) -> Self {
+    pub fn provider(mut self, provider: impl Into<String>) -> Self {
         self.model.provider = provider.into();
         self
     }

@@ -59,7 +59,7 @@ async fn compare(bench: &Bench, label: &str, call: Call<'_>, rival: Option<(&Pat
     for round in 0..=ROUNDS {
         let (elapsed, details) = bench.call(call).await;
         let others = rival.map(|(program, arguments)| (bench.run(program, arguments), bench.run(program, arguments)));
-        counts.0 = found(&details);
+        counts.0 = count_hits(&details);
         if round == 0 {
             continue;
         }
@@ -81,6 +81,6 @@ async fn compare(bench: &Bench, label: &str, call: Call<'_>, rival: Option<(&Pat
 }
 
 /// How many lines or files a search found.
-fn found(details: &Value) -> Value {
+fn count_hits(details: &Value) -> Value {
     ["total_lines", "total_files", "total"].iter().map(|key| details[*key].clone()).find(|count| !count.is_null()).unwrap_or_default()
 }

@@ -71,7 +71,7 @@ pub enum AgentEvent {
 }
 
 impl AgentEvent {
-    fn of(event: &TurnEvent<'_>) -> Option<Self> {
+    fn from_event(event: &TurnEvent<'_>) -> Option<Self> {
         Some(match event {
             TurnEvent::Start { session, model } => Self::Start { session: (*session).into(), model: (*model).into() },
             TurnEvent::Text(text) => Self::Text((*text).into()),
@@ -175,7 +175,7 @@ impl Drop for Receiving<'_> {
 impl TurnWatcher for AgentEventStream {
     fn event(&self, event: &TurnEvent<'_>) {
         self.watcher.iter().for_each(|watcher| watcher.event(event));
-        if let (Some(turn), Some(event)) = (&*self.turn(), AgentEvent::of(event)) {
+        if let (Some(turn), Some(event)) = (&*self.turn(), AgentEvent::from_event(event)) {
             // A turn that nobody listens to continues.
             turn.send(event).ok();
         }

@@ -58,7 +58,7 @@ impl ToolboxBuilder {
     #[cfg(feature = "tools")]
     pub(super) fn ground(&mut self) -> Result<Ground, ToolboxError> {
         let Some(workspace) = self.workspace.clone() else { return Ok(self.bare_ground()) };
-        let state = self.kept()?;
+        let state = self.open_state()?;
         let blobs = self.blobs.take().map_or_else(|| default_blobs(state.as_deref()), Ok)?;
         let (base, has_commands) = match self.host.take() {
             Some(host) => (host, false),
@@ -70,7 +70,7 @@ impl ToolboxBuilder {
 
     /// Opens the state folder, if there is one.
     #[cfg(all(feature = "tools", feature = "sqlite"))]
-    fn kept(&mut self) -> Result<Option<PathBuf>, ToolboxError> {
+    fn open_state(&mut self) -> Result<Option<PathBuf>, ToolboxError> {
         let Some(state) = self.state.take() else { return Ok(None) };
         if self.log.is_none() {
             self.log = Some(Arc::new(haft_store::SqliteCallLog::open(&state)?.log));
@@ -79,7 +79,7 @@ impl ToolboxBuilder {
     }
     #[cfg(all(feature = "tools", not(feature = "sqlite")))]
     #[allow(clippy::unnecessary_wraps, clippy::unused_self, reason = "with a database it can fail")]
-    fn kept(&mut self) -> Result<Option<PathBuf>, ToolboxError> {
+    fn open_state(&mut self) -> Result<Option<PathBuf>, ToolboxError> {
         Ok(None)
     }
 

@@ -21,7 +21,7 @@ const ARGUMENTS: &str = r#"{"word":"hello","number":42}"#;
 const BURST: u32 = 1_000;
 const ROUNDS: usize = 21;
 
-fn said(word: &str, number: u32) -> String {
+fn format_reply(word: &str, number: u32) -> String {
     format!("{word} {number} and a few more words")
 }
 
@@ -67,7 +67,7 @@ async fn ping(
     /// A number.
     number: u32,
 ) -> Result<String, ToolError> {
-    Ok(said(&word, number))
+    Ok(format_reply(&word, number))
 }
 
 struct Ours {
@@ -119,7 +119,7 @@ impl ToolBase for RouterPing {
 }
 impl AsyncTool<Service> for RouterPing {
     async fn invoke(_: &Service, params: Params) -> Result<Said, rmcp::ErrorData> {
-        Ok(Said { text: said(&params.word, params.number) })
+        Ok(Said { text: format_reply(&params.word, params.number) })
     }
 }
 
@@ -162,7 +162,7 @@ impl rig_core::tool::PortableTool for Rig {
         schemars::schema_for!(Params).to_value()
     }
     async fn call(&self, params: Params) -> Result<String, Self::Error> {
-        Ok(said(&params.word, params.number))
+        Ok(format_reply(&params.word, params.number))
     }
 }
 

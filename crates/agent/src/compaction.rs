@@ -61,7 +61,7 @@ impl Runner {
         progress.tokens = TokenCount::default();
         let stubbed = stub_old_results(&mut self.messages, &budget, self.scale, &self.engine).await;
         if stubbed > 0 {
-            self.session.seen().forget_parts();
+            self.session.seen_files().forget_parts();
             let notice = format!("{stubbed} old results are left out of the request, so that the conversation fits");
             self.watcher.event(&TurnEvent::Notice(&notice));
         }
@@ -154,7 +154,7 @@ impl Runner {
         let shortened = shorten_messages(&mut self.messages, limit);
         if shortened > 0 {
             progress.tokens = TokenCount::default();
-            self.session.seen().forget_parts();
+            self.session.seen_files().forget_parts();
             let notice = format!("{} shortened in the request, so that the conversation fits", were(shortened));
             self.watcher.event(&TurnEvent::Notice(&notice));
         }
@@ -188,7 +188,7 @@ impl Runner {
         let (message, kept) = compacted_start(&self.messages, index, &summary);
         self.ledger.keep(&LedgerEntry::Summary { message: message.clone(), kept }).await.map_err(TurnStop::NotKept)?;
         self.messages.splice(..self.messages.len() - kept, [message]);
-        self.session.seen().forget_parts();
+        self.session.seen_files().forget_parts();
         (progress.tokens, progress.checked) = (TokenCount::default(), ValidatedPrefix::default());
         Ok(true)
     }

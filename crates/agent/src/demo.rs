@@ -106,13 +106,13 @@ fn answer(turn: &ModelTurn<'_>) -> Vec<Block> {
     let steps = match steps(&text) {
         Ok(steps) => steps,
         // A conversation that was compacted begins with results.
-        Err(_) if !lines.is_empty() => return vec![said(lines, None)],
+        Err(_) if !lines.is_empty() => return vec![announce(lines, None)],
         // What the user scheduled for now: a reminder is said, and nothing else is understood.
         Err(_) if reminders::scheduled(&text).is_some() => return vec![reminded(&text)],
         Err(NotUnderstood(part)) => return vec![not_understood(&part)],
     };
     match next_action(&steps, &results) {
-        NextAction::End(why) => vec![said(lines, why)],
+        NextAction::End(why) => vec![announce(lines, why)],
         NextAction::Call(calls) => match missing(&steps, turn.tools) {
             Some(tool) => vec![Block::text(format!(
                 "{ANNOUNCEMENT} I would need {tool}, which I am not offered, so I did nothing; `haft explain {tool}` says why."
@@ -144,10 +144,10 @@ fn is_request(text: &str) -> bool {
 }
 
 fn results_of(message: &Message) -> Vec<StepResult> {
-    message.blocks.iter().filter_map(StepResult::of).collect()
+    message.blocks.iter().filter_map(StepResult::from_block).collect()
 }
 
-fn said(mut lines: Vec<String>, why: Option<String>) -> Block {
+fn announce(mut lines: Vec<String>, why: Option<String>) -> Block {
     lines.insert(0, ANNOUNCEMENT.to_owned());
     lines.extend(why);
     Block::text(lines.join("\n"))

@@ -12,7 +12,7 @@ use crate::shared::read_all::read_all;
 
 /// A picture with its label, within the limits. The label is followed by what the picture is and how it is shown.
 pub async fn image_result(label: &str, data: Vec<u8>, limits: ImageLimits) -> Result<ToolOutput, ToolError> {
-    let format = PictureFormat::of(&data).ok_or_else(|| {
+    let format = PictureFormat::detect(&data).ok_or_else(|| {
         let what = if data.is_empty() { "is empty" } else { "is not a picture that models see" };
         ToolError::new(ErrorKind::NotText, format!("Not an image: {label} {what}. Use PNG, JPEG, GIF or WebP."))
     })?;

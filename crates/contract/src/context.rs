@@ -219,7 +219,7 @@ impl ToolContext {
         self
     }
     /// What the session has seen of files.
-    pub fn seen(&self) -> &SeenFiles {
+    pub fn seen_files(&self) -> &SeenFiles {
         &self.inner.seen
     }
     /// What the session's model knows tools by.

@@ -16,7 +16,7 @@ fn absent(what: &str) -> ToolError {
     ToolError::execution(format!("There is no {what} here: it belongs to a conversation. `haft run` and `haft chat` start one."))
 }
 
-fn found<'a, T: ?Sized>(service: Option<&'a Arc<T>>, what: &str) -> Result<&'a T, ToolError> {
+fn require<'a, T: ?Sized>(service: Option<&'a Arc<T>>, what: &str) -> Result<&'a T, ToolError> {
     service.map(|service| &**service).ok_or_else(|| absent(what))
 }
 
@@ -38,7 +38,7 @@ impl UserCapability<'_> {
         if !self.cx.plan().permits_send(Self::CHANNEL, Self::RECIPIENT) {
             return Err(unplanned("send a message to", Self::RECIPIENT));
         }
-        found(self.cx.host().services().messages.as_ref(), "user to tell")?.show(message).await
+        require(self.cx.host().services().messages.as_ref(), "user to tell")?.show(message).await
     }
 
     /// Asks a planned question, and waits for the reply; an answer fits the form.
@@ -70,12 +70,12 @@ impl SettingsCapability<'_> {
     /// The setting with this key, or the settings beneath it; secrets are left out, so it needs no plan.
     pub fn read(&self, key: &str) -> Result<Vec<SettingReport>, ToolError> {
         alive(self.cx)?;
-        found(self.cx.host().services().settings.as_ref(), "configuration")?.read(key)
+        require(self.cx.host().services().settings.as_ref(), "configuration")?.read(key)
     }
     /// Makes a planned change; returns it and the difference as text. Undo restores the file.
     pub async fn write(&self, key: &str, value: &Value) -> Result<(SettingChange, String), ToolError> {
         alive(self.cx)?;
-        let settings = found(self.cx.host().services().settings.as_ref(), "configuration")?;
+        let settings = require(self.cx.host().services().settings.as_ref(), "configuration")?;
         let change = settings.check(key, value)?;
         if !self.cx.plan().permits_configure(&change.key) {
             return Err(unplanned("set", &change.key));
@@ -95,13 +95,13 @@ impl SkillCapability<'_> {
     /// Every skill, by name; the model is told of them anyway, so it needs no plan.
     pub fn list(&self) -> Result<Vec<SkillSummary>, ToolError> {
         alive(self.cx)?;
-        Ok(found(self.cx.host().services().skills.as_ref(), "skills")?.list())
+        Ok(require(self.cx.host().services().skills.as_ref(), "skills")?.list())
     }
     /// Reads the planned instructions of a skill, or a planned file of its folder. Tools that the skill does not allow are gone for the
     /// rest of the turn; commands of the session can read its folder.
     pub async fn read(&self, skill: &str, file: Option<&str>) -> Result<SkillContent, ToolError> {
         alive(self.cx)?;
-        let library = found(self.cx.host().services().skills.as_ref(), "skills")?;
+        let library = require(self.cx.host().services().skills.as_ref(), "skills")?;
         let location = library.locate(skill, file)?;
         let planned = self.cx.plan().readable(location.requested()).ok_or_else(|| unplanned("read", location.display()))?;
         let content = library.read(skill, file, planned).await?;
@@ -139,15 +139,15 @@ impl PlanningCapability<'_> {
     /// Replaces the to-do list of the session; returns the list before.
     pub async fn replace_todos(&self, todos: &[Todo]) -> Result<Vec<Todo>, ToolError> {
         let call = self.cx.call();
-        found(self.services()?.todos.as_ref(), "to-do list")?.replace(&call.session, &call.id, todos).await
+        require(self.services()?.todos.as_ref(), "to-do list")?.replace(&call.session, &call.id, todos).await
     }
     /// Finds tools of the session, and loads them.
     pub fn search_tools(&self, query: &str, most: usize) -> Result<Value, ToolError> {
-        found(self.services()?.tools.as_ref(), "list of tools")?.search(&self.cx.call().session, query, most)
+        require(self.services()?.tools.as_ref(), "list of tools")?.search(&self.cx.call().session, query, most)
     }
     /// Gives the turn its structured output.
     pub fn give_output(&self, value: Value) -> Result<(), ToolError> {
-        found(self.services()?.output.as_ref(), "caller that wants output")?.accept(value);
+        require(self.services()?.output.as_ref(), "caller that wants output")?.accept(value);
         Ok(())
     }
     /// Resolves when the session has an event for which a waiting call should return: the end of one of its jobs or sub-agents, or

@@ -304,8 +304,8 @@ pub struct AbsentTool {
 
 impl ToolDefinition {
     /// The definition of a typed tool. Its schemas are made when they are first looked at, once in a process.
-    pub fn of<T: Tool>() -> Self {
-        Self { output: T::Output::schema(), ..Self::with_schema(&T::META, SharedSchema::of::<T::Params>()) }
+    pub fn for_tool<T: Tool>() -> Self {
+        Self { output: T::Output::schema(), ..Self::with_schema(&T::META, SharedSchema::for_type::<T::Params>()) }
     }
 
     /// The definition of a tool with these facts and parameters. The schema is normalised; registration lints it.

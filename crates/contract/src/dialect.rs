@@ -105,7 +105,7 @@ impl Form {
     }
 
     /// With only these parameters shown, by their canonical names.
-    pub const fn shown(self, parameters: &'static [&'static str]) -> Self {
+    pub const fn show_only(self, parameters: &'static [&'static str]) -> Self {
         Self { shown: Some(parameters), ..self }
     }
     /// With these parameters shown as required, by their canonical names.
@@ -114,17 +114,17 @@ impl Form {
     }
 
     /// The parameter that is called this here, if it is one that differs.
-    pub fn named(&self, name: &str) -> Option<&'static FormParameter> {
+    pub fn find_by_name(&self, name: &str) -> Option<&'static FormParameter> {
         self.parameters.iter().find(|parameter| parameter.name == name)
     }
     /// The parameter with this canonical name, if it is one that differs.
-    pub fn of(&self, canonical: &str) -> Option<&'static FormParameter> {
+    pub fn find_canonical(&self, canonical: &str) -> Option<&'static FormParameter> {
         self.parameters.iter().find(|parameter| parameter.canonical == canonical)
     }
     /// A parameter with a canonical value, as the model of this dialect writes them: `offset=10`.
     pub fn written(&self, canonical: &str, value: u64) -> String {
-        let Some(parameter) = self.of(canonical) else { return format!("{canonical}={value}") };
-        format!("{}={}", parameter.name, parameter.unit.shown(&Number::from(value)))
+        let Some(parameter) = self.find_canonical(canonical) else { return format!("{canonical}={value}") };
+        format!("{}={}", parameter.name, parameter.unit.express(&Number::from(value)))
     }
 
     /// What is wrong with it, for a tool with these parameters.
@@ -150,7 +150,7 @@ impl Form {
                 fault(at.clone(), "a name has 1 to 64 of a-z, A-Z, 0-9, '_' and '-', and is not 'format'".into());
             }
             let same_name = |other: &FormParameter| other.name == name || other.canonical == canonical;
-            let stays = parameters["properties"].get(name).is_some() && self.of(name).is_none();
+            let stays = parameters["properties"].get(name).is_some() && self.find_canonical(name).is_none();
             if self.parameters[..place].iter().any(same_name) || stays {
                 fault(at, "another parameter of this form has that name".into());
             }

@@ -158,7 +158,7 @@ impl<T: Serialize + JsonSchema + Send + 'static> IntoToolOutput for Json<T> {
         }
     }
     fn schema() -> Option<SharedSchema> {
-        Some(SharedSchema::of::<T>())
+        Some(SharedSchema::for_type::<T>())
     }
 }
 

@@ -52,7 +52,7 @@ impl std::fmt::Display for SchemaFault {
 }
 
 /// The normalised schema of a type.
-pub fn of<T: JsonSchema>() -> Normalised {
+pub fn for_type<T: JsonSchema>() -> Normalised {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
@@ -349,7 +349,7 @@ mod tests {
 
     #[test]
     fn a_type_becomes_a_flat_object() {
-        let Normalised { mut schema, hints } = of::<Params>();
+        let Normalised { mut schema, hints } = for_type::<Params>();
         assert_eq!(
             schema,
             json!({

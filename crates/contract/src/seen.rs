@@ -58,7 +58,7 @@ impl SeenFiles {
     }
 
     /// The call that showed this part of the file as it still is, if one did.
-    pub fn shown(&self, path: &Path, part: &str, fingerprint: &str) -> Option<String> {
+    pub fn find_call(&self, path: &Path, part: &str, fingerprint: &str) -> Option<String> {
         let files = self.files();
         files.get(path).filter(|seen| seen.fingerprint == fingerprint)?.parts.get(part).cloned()
     }
@@ -85,15 +85,15 @@ mod tests {
         seen.show(path, "1-10", "never noted");
         seen.note(path, "abc");
         seen.show(path, "1-10", "call_1");
-        assert_eq!(seen.shown(path, "1-10", "abc").as_deref(), Some("call_1"));
-        assert_eq!((seen.shown(path, "11-20", "abc"), seen.shown(path, "1-10", "other")), (None, None));
+        assert_eq!(seen.find_call(path, "1-10", "abc").as_deref(), Some("call_1"));
+        assert_eq!((seen.find_call(path, "11-20", "abc"), seen.find_call(path, "1-10", "other")), (None, None));
         seen.note(path, "abc");
-        assert!(seen.shown(path, "1-10", "abc").is_some(), "noted again, it is still the same");
+        assert!(seen.find_call(path, "1-10", "abc").is_some(), "noted again, it is still the same");
         seen.forget_parts();
-        assert_eq!((seen.shown(path, "1-10", "abc"), seen.fingerprint(path).as_deref()), (None, Some("abc")));
+        assert_eq!((seen.find_call(path, "1-10", "abc"), seen.fingerprint(path).as_deref()), (None, Some("abc")));
         seen.show(path, "1-10", "call_2");
         seen.note(path, "def");
-        assert_eq!((seen.shown(path, "1-10", "def"), seen.fingerprint(path).as_deref()), (None, Some("def")));
+        assert_eq!((seen.find_call(path, "1-10", "def"), seen.fingerprint(path).as_deref()), (None, Some("def")));
         seen.forget(path);
         assert_eq!(seen.fingerprint(path), None);
     }

@@ -46,9 +46,9 @@ struct SchemaCell {
 
 impl SharedSchema {
     /// The schema of a type.
-    pub fn of<T: JsonSchema + 'static>() -> Self {
+    pub fn for_type<T: JsonSchema + 'static>() -> Self {
         let mut known = OF_TYPES.lock().unwrap_or_else(PoisonError::into_inner);
-        known.entry(TypeId::of::<T>()).or_insert_with(|| Self(Arc::new(SchemaCell::new(Some(schema::of::<T>), nothing())))).clone()
+        known.entry(TypeId::of::<T>()).or_insert_with(|| Self(Arc::new(SchemaCell::new(Some(schema::for_type::<T>), nothing())))).clone()
     }
 
     /// How the parameters are read.
@@ -69,7 +69,7 @@ impl SharedSchema {
     /// What [`schema::lint`] refuses in it. Markers that lint takes out are out of it then.
     pub fn lint(&mut self) -> Result<(), Vec<SchemaFault>> {
         match self.0.make {
-            Some(make) => Some(&self.0.made(make).1).filter(|faults| !faults.is_empty()).cloned().map_or(Ok(()), Err),
+            Some(make) => Some(&self.0.get_or_make(make).1).filter(|faults| !faults.is_empty()).cloned().map_or(Ok(()), Err),
             None => schema::lint(&mut self.change().schema),
         }
     }
@@ -104,10 +104,10 @@ impl SchemaCell {
     }
 
     fn normalised(&self) -> &Normalised {
-        self.make.map_or(&self.written, |make| &self.made(make).0)
+        self.make.map_or(&self.written, |make| &self.get_or_make(make).0)
     }
 
-    fn made(&self, make: fn() -> Normalised) -> &(Normalised, Vec<SchemaFault>) {
+    fn get_or_make(&self, make: fn() -> Normalised) -> &(Normalised, Vec<SchemaFault>) {
         self.made.get_or_init(|| {
             let mut normalised = make();
             let faults = schema::lint(&mut normalised.schema).err().unwrap_or_default();
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn schema_of_a_type_is_made_once_and_when_it_is_looked_at() {
-        let (one, other) = (SharedSchema::of::<Counted>(), SharedSchema::of::<Counted>());
+        let (one, other) = (SharedSchema::for_type::<Counted>(), SharedSchema::for_type::<Counted>());
         assert_eq!(MADE.load(Ordering::Relaxed), 0);
         assert_eq!(one, json!({"type": "object", "properties": {}}));
         assert!(std::ptr::eq(&raw const *one, &raw const *other));
@@ -224,10 +224,10 @@ mod tests {
 
     #[test]
     fn change_is_seen_by_the_changed_one_alone() {
-        let mut changed = SharedSchema::of::<Formatted>();
+        let mut changed = SharedSchema::for_type::<Formatted>();
         changed["properties"]["path"] = json!({"type": "string"});
         changed.hints_mut().rare.push("path".into());
-        let untouched = SharedSchema::of::<Formatted>();
+        let untouched = SharedSchema::for_type::<Formatted>();
         assert!(untouched.get("properties").unwrap().get("path").is_none());
         assert!(untouched.hints().rare.is_empty() && untouched.is_of_type() && !changed.is_of_type());
         let copy = changed.clone();
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn marked_name_stays_accepted_after_a_change() {
-        let mut schema = SharedSchema::of::<Formatted>();
+        let mut schema = SharedSchema::for_type::<Formatted>();
         assert_eq!(schema.lint(), Ok(()));
         assert_eq!(schema["properties"]["format"], json!({"type": "string"}));
         schema["properties"]["path"] = json!({"type": "string"});

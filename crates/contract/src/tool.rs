@@ -38,7 +38,7 @@ pub trait Tool: ToolMeta + Send + Sync + 'static {
     where
         Self: Sized,
     {
-        ToolDefinition::of::<Self>()
+        ToolDefinition::for_tool::<Self>()
     }
 
     /// Does it.

@@ -186,7 +186,7 @@ impl Engine {
         let (call, elapsed) = (Arc::clone(trail.call()), trail.elapsed());
         let _stopped_with_caller = stop.token().clone().drop_guard();
         let concluding = tokio::spawn(async move {
-            let open = OpenCall::of(&engine, &session, trail);
+            let open = OpenCall::from_trail(&engine, &session, trail);
             engine.conclude(cleared, &session, &stop, open).await
         });
         // It is lost only when the runtime ends.
@@ -469,7 +469,7 @@ impl Engine {
             progress: session.progress().cloned(),
             dialect: session.dialect(),
             form,
-            seen: Arc::clone(session.seen()),
+            seen: Arc::clone(session.seen_files()),
             turn_tools: Arc::clone(&session.caller().turn_tools),
             egress: egress.map(|gate| Arc::new(gate) as _),
         })

@@ -44,7 +44,7 @@ impl CompiledForm {
     pub(crate) fn translate(&self, arguments: Map<String, Value>, definition: &ToolDefinition) -> Map<String, Value> {
         let mut canonical = Map::with_capacity(arguments.len());
         for (name, value) in arguments {
-            match self.form.named(&name) {
+            match self.form.find_by_name(&name) {
                 Some(parameter) => {
                     let whole = definition.parameters["properties"][parameter.canonical]["type"] == "integer";
                     let value = match value {
@@ -54,7 +54,7 @@ impl CompiledForm {
                     canonical.insert(parameter.canonical.to_owned(), value);
                 }
                 // Present beside its form parameter, and ignored with a warning.
-                None if self.form.of(&name).is_some() => {}
+                None if self.form.find_canonical(&name).is_some() => {}
                 None => drop(canonical.insert(name, value)),
             }
         }

@@ -23,10 +23,10 @@ pub(crate) struct OpenCall<'a> {
 impl<'a> OpenCall<'a> {
     /// Opens a call; its id is taken, because nothing needs it elsewhere.
     pub(crate) fn new(engine: &'a Engine, session: &'a Session, call: &mut ToolCall) -> Self {
-        Self::of(engine, session, Box::new(Trail::new(call, session, &engine.inner.journals)))
+        Self::from_trail(engine, session, Box::new(Trail::new(call, session, &engine.inner.journals)))
     }
 
-    pub(crate) fn of(engine: &'a Engine, session: &'a Session, trail: Box<Trail>) -> Self {
+    pub(crate) fn from_trail(engine: &'a Engine, session: &'a Session, trail: Box<Trail>) -> Self {
         Self { engine, session, trail: Some(trail) }
     }
 

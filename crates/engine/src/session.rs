@@ -149,7 +149,7 @@ impl Session {
         self.taint().restore(before);
     }
     /// The files that it has seen.
-    pub fn seen(&self) -> &Arc<SeenFiles> {
+    pub fn seen_files(&self) -> &Arc<SeenFiles> {
         &self.inner.seen
     }
     /// Whether the loop guard has given up on this run: the caller's loop should end.

@@ -108,7 +108,7 @@ impl Engine {
             self.inner.log.mark_undone(&call.id).await?;
         }
         let files = pending.iter().rev().filter(|restore| restore.is_change()).map(|restore| restore.image.path.clone()).collect();
-        let kept = self.kept(&pending, &replaced.images());
+        let kept = self.list_overwritten(&pending, &replaced.images());
         Ok(UndoneSession { calls, files, kept, uncovered })
     }
 
@@ -165,7 +165,7 @@ impl Engine {
     }
 
     /// Copies of the changes of others: between the calls, then after them.
-    fn kept(&self, due: &[PendingRestore], replaced: &[PreImageRecord]) -> Vec<OverwrittenCopy> {
+    fn list_overwritten(&self, due: &[PendingRestore], replaced: &[PreImageRecord]) -> Vec<OverwrittenCopy> {
         let between = due.iter().flat_map(|due| due.between.iter().flatten().map(|id| (&due.image.path, id)));
         let changed = |image: &&PreImageRecord| due.iter().any(|due| due.changed && due.image.path == image.path);
         let after = replaced.iter().filter(changed).filter_map(|image| Some((&image.path, image.content.as_ref()?)));

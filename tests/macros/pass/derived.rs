@@ -44,7 +44,7 @@ impl Tool for HTTPNothing2Do<u8> {
 
 #[test]
 fn every_key_reaches_the_definition() {
-    let definition = ToolDefinition::of::<EveryKey>();
+    let definition = ToolDefinition::for_tool::<EveryKey>();
     assert_eq!(
         serde_json::to_value(&definition).unwrap(),
         json!({
@@ -69,7 +69,7 @@ fn every_key_reaches_the_definition() {
 
 #[test]
 fn without_keys_the_name_of_the_struct_decides() {
-    let definition = ToolDefinition::of::<HTTPNothing2Do<u8>>();
+    let definition = ToolDefinition::for_tool::<HTTPNothing2Do<u8>>();
     assert_eq!(
         serde_json::to_value(&definition).unwrap(),
         json!({

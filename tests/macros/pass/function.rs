@@ -52,7 +52,7 @@ async fn nothing() -> Result<(), ToolError> {
 #[test]
 fn a_function_becomes_a_definition() {
     assert_eq!(
-        serde_json::to_value(ToolDefinition::of::<Add>()).unwrap(),
+        serde_json::to_value(ToolDefinition::for_tool::<Add>()).unwrap(),
         json!({
             "name": "add",
             "label": "Add",
@@ -80,7 +80,7 @@ fn a_function_becomes_a_definition() {
 
 #[test]
 fn parameters_carry_all_that_was_said_of_them() {
-    let definition = ToolDefinition::of::<SayIt>();
+    let definition = ToolDefinition::for_tool::<SayIt>();
     assert_eq!((&*definition.name, &*definition.label, &*definition.description), ("speak", "Speak", "Says everything."));
     assert_eq!(
         definition.parameters,
@@ -105,7 +105,7 @@ fn parameters_carry_all_that_was_said_of_them() {
         }
     );
     assert_eq!(definition.output.as_deref(), Some(&json!({"type": "array", "items": {"type": "string"}, "properties": {}})));
-    assert_eq!(ToolDefinition::of::<Nothing>().parameters, json!({"type": "object", "properties": {}}));
+    assert_eq!(ToolDefinition::for_tool::<Nothing>().parameters, json!({"type": "object", "properties": {}}));
 }
 
 #[tokio::test]

@@ -72,7 +72,7 @@ pub(super) struct StepResult {
 }
 
 impl StepResult {
-    pub(super) fn of(block: &Block) -> Option<Self> {
+    pub(super) fn from_block(block: &Block) -> Option<Self> {
         let Block::Result { name, content, is_error, .. } = block else { return None };
         Some(Self { tool: name.clone(), output: output(content), failed: *is_error })
     }

@@ -168,7 +168,7 @@ impl From<TurnEndRecord> for TurnEnd {
 
 impl TurnEventRecord {
     /// The record of an event.
-    pub fn of(event: &TurnEvent<'_>) -> Self {
+    pub fn from_event(event: &TurnEvent<'_>) -> Self {
         let owned = |text: &str| text.to_owned();
         match event {
             TurnEvent::Start { session, model } => Self::Start { session: owned(session), model: owned(model) },
@@ -275,7 +275,7 @@ mod tests {
 
     impl TurnWatcher for RecordingWatcher {
         fn event(&self, event: &TurnEvent<'_>) {
-            self.0.lock().unwrap().push(TurnEventRecord::of(event));
+            self.0.lock().unwrap().push(TurnEventRecord::from_event(event));
         }
     }
 
@@ -296,7 +296,7 @@ mod tests {
             TurnEvent::ToolEnd(&result(Err(ToolError::denied("no").with_details(json!({"to_change": "x"}))))),
             TurnEvent::End(&end),
         ];
-        let sent: Vec<TurnEventRecord> = events.iter().map(TurnEventRecord::of).collect();
+        let sent: Vec<TurnEventRecord> = events.iter().map(TurnEventRecord::from_event).collect();
         let text = serde_json::to_string(&sent).unwrap();
         assert!(text.len() < MOST_TEXT * 2);
         let watcher = RecordingWatcher::default();

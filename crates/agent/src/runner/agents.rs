@@ -14,7 +14,7 @@ use crate::turn::TurnStop;
 impl Runner {
     pub(super) fn agent_notices(&self) -> Vec<Block> {
         let Some(agents) = &self.session.host().services().sub_agents else { return Vec::new() };
-        let notices = agents.end_notices().into_iter().map(|status| end_notice(&status, AnswerTrust::of(&self.session)));
+        let notices = agents.end_notices().into_iter().map(|status| end_notice(&status, AnswerTrust::for_session(&self.session)));
         let notices = notices.inspect(|(line, _)| self.watcher.event(&TurnEvent::Notice(line)));
         notices.map(|(_, text)| Block::text(text)).collect()
     }

@@ -218,7 +218,7 @@ impl ConversationAgents {
     /// A sub-agent whose answer is shown to its parent.
     pub(super) fn marked(&self, mut status: SubAgentStatus) -> Result<SubAgentStatus, ToolError> {
         if !status.state.is_active() {
-            let trust = AnswerTrust::of(&self.session()?);
+            let trust = AnswerTrust::for_session(&self.session()?);
             status.answer = status.answer.map(|answer| trust.mark(&answer));
         }
         Ok(status)

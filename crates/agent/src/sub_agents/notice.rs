@@ -25,7 +25,7 @@ pub(crate) enum AnswerTrust {
 
 impl AnswerTrust {
     /// In a conversation with this session, whose taint its sub-agents share.
-    pub(crate) fn of(session: &Session) -> Self {
+    pub(crate) fn for_session(session: &Session) -> Self {
         if session.has_seen_untrusted() { Self::Untrusted } else { Self::Own }
     }
 

@@ -14,7 +14,7 @@ pub(super) struct ChildWatcher {
 
 impl ChildWatcher {
     /// A text for the user, with the name of the sub-agent that it is of.
-    fn said(&self, text: &str) -> String {
+    fn prefix_label(&self, text: &str) -> String {
         format!("sub-agent '{}': {text}", self.live.status().label)
     }
 }
@@ -29,10 +29,10 @@ impl TurnWatcher for ChildWatcher {
                 status.output += usage.output;
             }),
             TurnEvent::Approval { .. } => self.parent.event(event),
-            TurnEvent::Notice(text) => self.parent.event(&TurnEvent::Notice(&self.said(text))),
+            TurnEvent::Notice(text) => self.parent.event(&TurnEvent::Notice(&self.prefix_label(text))),
             // Its tool says that the user has seen it.
             TurnEvent::Message(message) => {
-                self.parent.event(&TurnEvent::Message(&UserMessage { message: self.said(&message.message), ..(*message).clone() }));
+                self.parent.event(&TurnEvent::Message(&UserMessage { message: self.prefix_label(&message.message), ..(*message).clone() }));
             }
             _ => {}
         }

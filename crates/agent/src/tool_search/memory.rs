@@ -17,7 +17,7 @@ pub(super) fn line(names: &[String]) -> String {
 pub(super) fn names_in(block: &Block) -> Vec<String> {
     match block {
         Block::Call { name, .. } => vec![name.clone()],
-        Block::Result { name, content, is_error: false, .. } if name == NAME => content.iter().flat_map(found).collect(),
+        Block::Result { name, content, is_error: false, .. } if name == NAME => content.iter().flat_map(read_matches).collect(),
         Block::Text { text, .. } => {
             text.lines().filter_map(|line| line.strip_prefix(HEADING)?.strip_suffix(']')).flat_map(listed).collect()
         }
@@ -29,7 +29,7 @@ fn listed(names: &str) -> Vec<String> {
     names.split(", ").map(str::to_owned).collect()
 }
 
-fn found(part: &ResultPart) -> Vec<String> {
+fn read_matches(part: &ResultPart) -> Vec<String> {
     let ResultPart::Text { text } = part else { return Vec::new() };
     let Ok(value) = serde_json::from_str::<Value>(text) else { return Vec::new() };
     // The report itself, or in its envelope, as data or as text.

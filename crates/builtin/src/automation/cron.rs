@@ -200,7 +200,7 @@ impl Tool for Cron {
             CronAction::Run => {
                 let view = automation.find(params.id()?).await?;
                 let run = automation.run(&view.job.id, params.mode == Some(RunMode::Due)).await?;
-                Ok(report::asked(&view, run.as_ref(), automation.status().await?.is_running))
+                Ok(report::report_run(&view, run.as_ref(), automation.status().await?.is_running))
             }
             CronAction::Runs => {
                 let limit = params.limit.unwrap_or(DEFAULT_RUNS).clamp(1, MOST_RUNS);

@@ -25,7 +25,7 @@ pub(crate) struct OutputExcerpt {
 
 impl OutputExcerpt {
     /// The output of a job from a position on.
-    pub(crate) fn of(job: &dyn Job, from: u64) -> Self {
+    pub(crate) fn from_job(job: &dyn Job, from: u64) -> Self {
         let status = job.status();
         let to = status.bytes.max(from);
         let is_short = to - from <= SHOWN as u64;

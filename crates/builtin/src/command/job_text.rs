@@ -68,7 +68,7 @@ fn milliseconds(time: Duration) -> u64 {
 /// The name of the job parameter in a dialect.
 pub(crate) fn job_parameter(dialect: Dialect) -> &'static str {
     let form = FORMS.iter().find(|form| form.dialect == dialect);
-    form.and_then(|form| form.of("job")).map_or("job", |parameter| parameter.name)
+    form.and_then(|form| form.find_canonical("job")).map_or("job", |parameter| parameter.name)
 }
 
 /// A note on the output that is left out, and where it is.

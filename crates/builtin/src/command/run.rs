@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use haft_contract::{Form, Job, JobHandle, JobOptions, ToolContext, ToolError, ToolOutput};
 
-pub(crate) use self::change_report::{ChangeReport, counted, lost};
+pub(crate) use self::change_report::{ChangeReport, counted, lost_changes_message};
 pub(crate) use self::direct_report::{direct_details, undo_remarks};
 use self::report::CommandReport;
 pub(crate) use self::time::timeout;

@@ -42,7 +42,7 @@ const LARGEST: usize = 256 * 1024 * 1024;
 )]
 pub(crate) struct ApplyPatch;
 
-const FORMS: &[Form] = &[Form::new(Dialect::OpenClaw, "apply_patch").shown(&["input"])];
+const FORMS: &[Form] = &[Form::new(Dialect::OpenClaw, "apply_patch").show_only(&["input"])];
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Params {
@@ -109,7 +109,7 @@ async fn apply(patch: Arc<Patch>, dry_run: bool, cx: &ToolContext) -> Result<Too
     let (changes, fingerprints) = tokio::join!(planning, fingerprints(&files, dry_run, cx));
     let changes = changes?;
     refuse_mixed_encodings(&changes)?;
-    let summary = Summary::of(&changes);
+    let summary = Summary::from_changes(&changes);
     if !dry_run {
         commit(encode_changes(changes, &files)?, &fingerprints?, cx).await?;
     }
@@ -270,7 +270,7 @@ async fn remove(path: &str, expected: Option<&String>, cx: &ToolContext) -> Resu
     }
     cx.fs().delete(path).await?;
     if let Some(path) = planned_path(cx, Path::new(path)) {
-        cx.seen().forget(path);
+        cx.seen_files().forget(path);
     }
     Ok(())
 }

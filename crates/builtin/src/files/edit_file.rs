@@ -38,10 +38,10 @@ pub(crate) struct EditFile;
 
 const FORMS: &[Form] = &[
     Form::new(Dialect::Claw, "edit_file")
-        .shown(&["path", "old_string", "new_string", "replace_all"])
+        .show_only(&["path", "old_string", "new_string", "replace_all"])
         .required(&["old_string", "new_string"]),
     Form::new(Dialect::OpenClaw, "edit")
-        .shown(&["path", "old_string", "new_string"])
+        .show_only(&["path", "old_string", "new_string"])
         .required(&["old_string", "new_string"])
         .parameters(&[FormParameter::new("oldText", "old_string"), FormParameter::new("newText", "new_string")]),
 ];

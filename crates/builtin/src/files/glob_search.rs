@@ -44,7 +44,7 @@ const FURTHEST: usize = 50_000;
 )]
 pub(crate) struct GlobSearch;
 
-const FORMS: &[Form] = &[Form::new(Dialect::Claw, "glob_search").shown(&["pattern", "path"])];
+const FORMS: &[Form] = &[Form::new(Dialect::Claw, "glob_search").show_only(&["pattern", "path"])];
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Params {
@@ -143,7 +143,7 @@ struct GlobPage<'a> {
 impl GlobPage<'_> {
     fn output(self, elapsed: u128, cx: &ToolContext) -> ToolOutput {
         let total = self.found.total;
-        let shown = self.shown();
+        let shown = self.list_names();
         let next = self.offset + shown.len();
         let more = !shown.is_empty() && (next as u64) < total;
         let details = json!({
@@ -160,7 +160,7 @@ impl GlobPage<'_> {
         ToolOutput::text(with_notes(&shown, &notes)).with_details(details)
     }
 
-    fn shown(&self) -> Vec<String> {
+    fn list_names(&self) -> Vec<String> {
         let (mut shown, mut size) = (Vec::new(), 0);
         for name in self.found.names.iter().skip(self.offset).take(self.limit) {
             size += name.len() + 1;

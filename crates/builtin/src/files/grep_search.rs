@@ -39,7 +39,7 @@ use crate::shared::tree_search::planned_location;
 )]
 pub(crate) struct GrepSearch;
 
-const FORMS: &[Form] = &[Form::new(Dialect::Claw, "grep_search").shown(CLAW).parameters(&[
+const FORMS: &[Form] = &[Form::new(Dialect::Claw, "grep_search").show_only(CLAW).parameters(&[
     FormParameter::new("-i", "case_insensitive"),
     FormParameter::new("-n", "line_numbers"),
     FormParameter::new("-B", "before"),

@@ -41,10 +41,10 @@ use crate::shared::text_file::HEAD;
 pub(crate) struct ReadFile;
 
 pub(crate) const FORMS: &[Form] = &[
-    Form::new(Dialect::Claw, "read_file").shown(&["path", "offset", "limit"]).parameters(&[FormParameter::new("offset", "offset")
+    Form::new(Dialect::Claw, "read_file").show_only(&["path", "offset", "limit"]).parameters(&[FormParameter::new("offset", "offset")
         .unit(Unit::FromZero)
         .description("How many lines to skip before the first one to return. Defaults to 0.")]),
-    Form::new(Dialect::OpenClaw, "read").shown(&["path", "offset", "limit"]),
+    Form::new(Dialect::OpenClaw, "read").show_only(&["path", "offset", "limit"]),
 ];
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -111,7 +111,7 @@ async fn show(name: &str, params: &Params, reader: &dyn FileReader, cx: &ToolCon
     if params.wants_text() {
         return page::show(name, params, reader, head, cx).await;
     }
-    if let Some(format) = PictureFormat::of(&head) {
+    if let Some(format) = PictureFormat::detect(&head) {
         return picture::show(name, format, reader, head).await;
     }
     if pdf::is_pdf(&head) {

@@ -34,8 +34,8 @@ const LONGEST_BOM: usize = 3;
 pub(crate) struct WriteFile;
 
 const FORMS: &[Form] = &[
-    Form::new(Dialect::Claw, "write_file").shown(&["path", "content"]),
-    Form::new(Dialect::OpenClaw, "write").shown(&["path", "content"]),
+    Form::new(Dialect::Claw, "write_file").show_only(&["path", "content"]),
+    Form::new(Dialect::OpenClaw, "write").show_only(&["path", "content"]),
 ];
 
 #[derive(Debug, Deserialize, JsonSchema)]

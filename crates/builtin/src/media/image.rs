@@ -121,7 +121,7 @@ impl Tool for Image {
     type Output = ToolOutput;
 
     fn describe(&self) -> ToolDefinition {
-        let mut definition = ToolDefinition::of::<Self>();
+        let mut definition = ToolDefinition::for_tool::<Self>();
         if self.models.is_empty() {
             let why = match &self.fault {
                 Some(fault) => format!("no model that sees can be used: {fault}").into(),
@@ -187,7 +187,7 @@ async fn ask(models: Vec<VisionModel>, question: &VisionQuestion, cx: &ToolConte
 
 fn details(reference: &Reference, loaded: &LoadedPicture) -> Value {
     let mut details = json!({
-        "image": reference.shown(),
+        "image": reference.describe(),
         "mime": loaded.mime,
         "width": loaded.size.0,
         "height": loaded.size.1,

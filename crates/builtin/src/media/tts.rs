@@ -65,7 +65,7 @@ impl Tool for Tts {
     type Output = ToolOutput;
 
     fn describe(&self) -> ToolDefinition {
-        let mut definition = ToolDefinition::of::<Self>();
+        let mut definition = ToolDefinition::for_tool::<Self>();
         if !self.is_offered {
             let why = self.fault.clone().map_or(Cow::Borrowed("nothing speaks here"), Cow::Owned);
             let advice = "install espeak-ng (apt-get install espeak-ng), or set tts.engines in your config.toml; see docs/MEDIA.md".into();
@@ -75,7 +75,7 @@ impl Tool for Tts {
     }
 
     fn plan(&self, params: &Params, cx: &PlanContext<'_>) -> Result<Plan, ToolError> {
-        let text = SpokenText::of(&params.text)?;
+        let text = SpokenText::parse(&params.text)?;
         let mut plan = Plan::nothing();
         let mut refusal = None;
         let mut paths: Vec<String> = Vec::new();
@@ -101,7 +101,7 @@ impl Tool for Tts {
     }
 
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let text = SpokenText::of(&params.text)?;
+        let text = SpokenText::parse(&params.text)?;
         let mut attempts = Vec::new();
         for way in speaking::ways(&params, &text, cx.media().speech_engines()?)? {
             match way.speak(&text, cx).await.and_then(|audio| audio::checked(audio, way.format)) {

@@ -115,7 +115,7 @@ impl Tool for MessageTool {
     type Output = ToolOutput;
 
     fn describe(&self) -> ToolDefinition {
-        definition::narrowed(ToolDefinition::of::<Self>(), &self.offers, self.fault.as_deref())
+        definition::narrowed(ToolDefinition::for_tool::<Self>(), &self.offers, self.fault.as_deref())
     }
 
     fn plan(&self, params: &Params, cx: &PlanContext<'_>) -> Result<Plan, ToolError> {

@@ -43,7 +43,7 @@ impl ExecTool {
 }
 
 const FORMS: &[Form] = &[
-    Form::new(Dialect::Claw, "bash").description(BRIEF).shown(CLAW).required(&["command"]).parameters(&[
+    Form::new(Dialect::Claw, "bash").description(BRIEF).show_only(CLAW).required(&["command"]).parameters(&[
         FormParameter::new("timeout", "timeout")
             .unit(Unit::Milliseconds)
             .description("Timeout in milliseconds. Defaults to 1800000, or to none in the background."),
@@ -56,7 +56,7 @@ const FORMS: &[Form] = &[
     ]),
     Form::new(Dialect::OpenClaw, "exec")
         .description(BRIEF)
-        .shown(OPENCLAW)
+        .show_only(OPENCLAW)
         .required(&["command"])
         .parameters(&[FormParameter::new("yieldMs", "yield_ms")]),
 ];
@@ -96,7 +96,7 @@ impl Tool for ExecTool {
             return Ok(params.approval_reason(false).into_iter().fold(plan, Plan::require_approval));
         }
         let command = match params.shell() {
-            Some(name) => self.shells.named(cx.session(), name).command(request.clone(), cx)?,
+            Some(name) => self.shells.shell(cx.session(), name).command(request.clone(), cx)?,
             None => cx.command(&request)?,
         };
         let asks = params.approval_reason(command.is_read_only()).or_else(|| leaves_sandbox(&request, &command, cx));
@@ -124,7 +124,7 @@ impl Tool for ExecTool {
             terminal: params.wants_terminal(),
             warnings: params.warnings().into_iter().chain(params.limits().warnings(cx)).collect(),
             // A directory that a dry run created does not exist.
-            shell: params.shell().filter(|_| !params.is_dry_run()).map(|name| self.shells.named(&cx.call().session, name)),
+            shell: params.shell().filter(|_| !params.is_dry_run()).map(|name| self.shells.shell(&cx.call().session, name)),
             forms: FORMS,
         };
         run.execute(cx).await

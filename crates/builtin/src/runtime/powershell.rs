@@ -30,12 +30,13 @@ use crate::command::run::{self, CommandRun};
 )]
 pub(crate) struct Powershell;
 
-const FORMS: &[Form] = &[Form::new(Dialect::Claw, "PowerShell").shown(&["command", "description", "background", "timeout"]).parameters(&[
-    FormParameter::new("timeout", "timeout")
-        .unit(Unit::Milliseconds)
-        .description("Timeout in milliseconds. Defaults to 1800000, or to none in the background."),
-    FormParameter::new("run_in_background", "background"),
-])];
+const FORMS: &[Form] =
+    &[Form::new(Dialect::Claw, "PowerShell").show_only(&["command", "description", "background", "timeout"]).parameters(&[
+        FormParameter::new("timeout", "timeout")
+            .unit(Unit::Milliseconds)
+            .description("Timeout in milliseconds. Defaults to 1800000, or to none in the background."),
+        FormParameter::new("run_in_background", "background"),
+    ])];
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Params {

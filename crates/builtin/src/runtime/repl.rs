@@ -40,7 +40,7 @@ pub(crate) struct Repl {
 /// Why a limit is not enforced that came too late.
 const RUNS_ALREADY: &str = "the interpreter runs already; reset=true starts one with the limit";
 
-const FORMS: &[Form] = &[Form::new(Dialect::Claw, "REPL").shown(&["code", "language", "timeout_ms"])];
+const FORMS: &[Form] = &[Form::new(Dialect::Claw, "REPL").show_only(&["code", "language", "timeout_ms"])];
 
 impl Repl {
     pub(crate) fn new() -> Self {

@@ -31,7 +31,7 @@ const MAX_SECONDS: u64 = 3590;
 pub(crate) struct AgentTool;
 
 pub(crate) const FORMS: &[Form] = &[Form::new(Dialect::Claw, "Agent")
-    .shown(&["description", "prompt", "subagent_type", "name", "model", "run_in_background"])
+    .show_only(&["description", "prompt", "subagent_type", "name", "model", "run_in_background"])
     .required(&["description"])];
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -58,7 +58,7 @@ pub(crate) struct OriginalFile {
 impl OriginalFile {
     /// Reads all of a planned file. UTF-16 is converted to UTF-8, and its replacement back to UTF-16.
     pub(crate) async fn read(path: &Path, cx: &ToolContext) -> Result<Self, ToolError> {
-        let original = Self::of(path, &*cx.fs().open(path).await?, cx).await?;
+        let original = Self::from_reader(path, &*cx.fs().open(path).await?, cx).await?;
         match Utf16::decode(original.bytes()) {
             Some((utf16, text)) => Ok(Self { content: text.into_bytes().into(), utf16: Some(utf16), ..original }),
             None if Utf16::from_bom(original.bytes()).is_some() => Err(damaged(path)),
@@ -68,10 +68,10 @@ impl OriginalFile {
 
     /// Reads a file that is about to be replaced, for the diff.
     pub(crate) async fn replaced(path: &Path, cx: &ToolContext) -> Result<Self, ToolError> {
-        Self::of(path, &*cx.fs().open_replaced(path).await?, cx).await
+        Self::from_reader(path, &*cx.fs().open_replaced(path).await?, cx).await
     }
 
-    async fn of(path: &Path, reader: &dyn FileReader, cx: &ToolContext) -> Result<Self, ToolError> {
+    async fn from_reader(path: &Path, reader: &dyn FileReader, cx: &ToolContext) -> Result<Self, ToolError> {
         let bytes = read_all(&path.display().to_string(), "a file", Vec::new(), reader, LARGEST).await?;
         let content = SharedContent::from(bytes);
         let fingerprint = cx.fs().fingerprint_of(content.clone()).await?;
@@ -95,7 +95,7 @@ impl OriginalFile {
 
     /// Writes new content, unless the file has changed since it was read.
     pub(crate) async fn replace(self, path: &Path, bytes: Vec<u8>, cx: &ToolContext) -> Result<WrittenFile, ToolError> {
-        let diff = FileDiff::of(self.bytes(), &bytes, path);
+        let diff = FileDiff::compute(self.bytes(), &bytes, path);
         let bytes = match self.utf16 {
             Some(utf16) => utf16.encode_bytes(&bytes)?,
             None => bytes,
@@ -143,7 +143,7 @@ pub(crate) struct WrittenFile {
 impl WrittenFile {
     /// Creates a file.
     pub(crate) async fn create(path: &Path, bytes: Vec<u8>, cx: &ToolContext) -> Result<Self, ToolError> {
-        let diff = FileDiff::of(b"", &bytes, path);
+        let diff = FileDiff::compute(b"", &bytes, path);
         let written = cx.fs().replace(path, bytes, None).await?;
         remember(path, &written, cx);
         Ok(Self { diff, created: true, bytes: written.bytes, by_others: false })
@@ -188,7 +188,7 @@ pub(crate) struct FileDiff {
 }
 
 impl FileDiff {
-    pub(crate) fn of(old: &[u8], new: &[u8], path: &Path) -> Self {
+    pub(crate) fn compute(old: &[u8], new: &[u8], path: &Path) -> Self {
         let (added, removed) = counts(old, new);
         let compared = old.len().max(new.len()) <= LARGEST_COMPARED;
         let text = if compared { unified(old, new, &path.display().to_string(), CONTEXT) } else { String::new() };

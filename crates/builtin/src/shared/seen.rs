@@ -12,12 +12,12 @@ pub(crate) fn planned_path<'a>(cx: &'a ToolContext, path: &Path) -> Option<&'a P
 
 /// The fingerprint of a file when the session saw it last.
 pub(crate) fn seen_fingerprint(path: &Path, cx: &ToolContext) -> Option<String> {
-    planned_path(cx, path).and_then(|path| cx.seen().fingerprint(path))
+    planned_path(cx, path).and_then(|path| cx.seen_files().fingerprint(path))
 }
 
 /// Notes what the session has written: that is no change by another program.
 pub(crate) fn remember(path: &Path, written: &WriteOutcome, cx: &ToolContext) {
     if let Some(path) = planned_path(cx, path) {
-        cx.seen().note(path, &written.fingerprint);
+        cx.seen_files().note(path, &written.fingerprint);
     }
 }

@@ -15,12 +15,12 @@ pub(crate) enum Utf16 {
 impl Utf16 {
     /// The byte order mark of a file.
     pub(crate) fn from_bom(head: &[u8]) -> Option<Self> {
-        Self::named(Encoding::for_bom(head)?.0)
+        Self::from_encoding(Encoding::for_bom(head)?.0)
     }
 
     /// The text in UTF-8, with its byte order mark; `None` unless all of it is UTF-16, so that nothing is lost.
     pub(crate) fn decode(bytes: &[u8]) -> Option<(Self, String)> {
-        let guessed = || Encoding::for_label(binary::utf_16_order(bytes)?.as_bytes()).and_then(Self::named);
+        let guessed = || Encoding::for_label(binary::utf_16_order(bytes)?.as_bytes()).and_then(Self::from_encoding);
         let utf16 = Self::from_bom(bytes).or_else(guessed)?;
         let text = utf16.encoding().decode_without_bom_handling_and_without_replacement(bytes)?;
         Some((utf16, text.into_owned()))
@@ -41,7 +41,7 @@ impl Utf16 {
         str::from_utf8(text).map(|text| self.encode(text)).map_err(torn)
     }
 
-    fn named(encoding: &'static Encoding) -> Option<Self> {
+    fn from_encoding(encoding: &'static Encoding) -> Option<Self> {
         [Self::Little, Self::Big].into_iter().find(|utf16| utf16.encoding() == encoding)
     }
 

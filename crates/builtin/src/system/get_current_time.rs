@@ -57,11 +57,11 @@ impl Tool for GetCurrentTime {
         let now = Timestamp::try_from(moment)
             .map_err(|error| ToolError::execution("Failed to get current time: the machine's clock is out of range").with_source(error))?;
         let zone = match &params.timezone {
-            Some(name) => Some(LocalZone::named(zones.get(name).map_err(|_| invalid_zone(name, &zones))?, now)),
+            Some(name) => Some(LocalZone::new(zones.get(name).map_err(|_| invalid_zone(name, &zones))?, now)),
             None => LocalZone::of_machine(&zones, cx, moment, now),
         };
         let known = zone.is_some();
-        let zone = zone.unwrap_or_else(|| LocalZone::named(TimeZone::UTC, now));
+        let zone = zone.unwrap_or_else(|| LocalZone::new(TimeZone::UTC, now));
         let mut details = json!({"timezone": zone.name(now), "unix_ms": now.as_millisecond()});
         if !known {
             details["warnings"] = json!([UNKNOWN_ZONE]);
@@ -77,7 +77,7 @@ struct LocalZone {
 }
 
 impl LocalZone {
-    fn named(zone: TimeZone, now: Timestamp) -> Self {
+    fn new(zone: TimeZone, now: Timestamp) -> Self {
         let abbreviation = zone.to_offset_info(now).abbreviation().to_owned();
         Self { zone, abbreviation }
     }
@@ -85,7 +85,7 @@ impl LocalZone {
     /// The zone of the machine: by its name if that is known, else by its offset.
     fn of_machine(zones: &TimeZoneDatabase, cx: &ToolContext, moment: SystemTime, now: Timestamp) -> Option<Self> {
         if let Some(zone) = cx.clock().time_zone().and_then(|name| zones.get(&name).ok()) {
-            return Some(Self::named(zone, now));
+            return Some(Self::new(zone, now));
         }
         let LocalOffset { seconds, abbreviation } = cx.clock().offset(moment)?;
         Some(Self { zone: TimeZone::fixed(Offset::from_seconds(seconds).ok()?), abbreviation })

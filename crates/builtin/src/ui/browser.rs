@@ -89,14 +89,14 @@ impl Tool for Browser {
                 let url = params.address().unwrap_or_default();
                 let opened = browser.perform(params.tab(), BrowserAction::Navigate(url), timeout).await?;
                 let reply = browser.perform(params.tab(), BrowserAction::Snapshot(params.snapshot_options()), timeout).await?;
-                Shown::of(reply).after(opened)
+                Shown::new(reply).after(opened)
             }
             Action::Upload => {
                 let files = read_files(&params, cx).await?;
                 let (element, selector) = (params.upload_ref(), params.selector_of_element());
-                Shown::of(browser.perform(params.tab(), BrowserAction::Upload { element, selector, files }, timeout).await?)
+                Shown::new(browser.perform(params.tab(), BrowserAction::Upload { element, selector, files }, timeout).await?)
             }
-            _ => Shown::of(browser.perform(params.tab(), action(&params)?, timeout).await?),
+            _ => Shown::new(browser.perform(params.tab(), action(&params)?, timeout).await?),
         };
         let (output, file) = shown.into_output();
         match (params.saved_path(), file) {

@@ -134,7 +134,7 @@ impl Tool for Canvas {
     type Output = ToolOutput;
 
     fn describe(&self) -> ToolDefinition {
-        let mut definition = ToolDefinition::of::<Self>();
+        let mut definition = ToolDefinition::for_tool::<Self>();
         if !self.is_offered {
             definition.absent = Some(AbsentTool {
                 why: "no server runs this conversation, so there is no page to show it on".into(),

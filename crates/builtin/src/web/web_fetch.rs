@@ -43,8 +43,8 @@ const ERROR_CHARS: usize = 4_000;
 pub(crate) struct WebFetch;
 
 const FORMS: &[Form] = &[
-    Form::new(Dialect::Claw, "WebFetch").shown(&["url", "prompt"]).required(&["prompt"]),
-    Form::new(Dialect::OpenClaw, "web_fetch").shown(&["url", "mode", "max_chars"]).parameters(&[
+    Form::new(Dialect::Claw, "WebFetch").show_only(&["url", "prompt"]).required(&["prompt"]),
+    Form::new(Dialect::OpenClaw, "web_fetch").show_only(&["url", "mode", "max_chars"]).parameters(&[
         FormParameter::new("extractMode", "mode").description("How to show a page: markdown or text. Defaults to markdown."),
         FormParameter::new("maxChars", "max_chars").description("How many characters to return at most. Defaults to 50000."),
     ]),
@@ -86,7 +86,7 @@ impl Tool for WebFetch {
         if download.status >= 400 {
             return Err(error_status(download, cx).await);
         }
-        let facts = Facts::of(&download, params.mode);
+        let facts = Facts::from_download(&download, params.mode);
         match reading::read(download, params.mode, cx).await? {
             Reading::Text(page) => show(&params, facts, page, cx).await,
             Reading::Other(output) => Ok(with_facts(output, facts)),
@@ -101,7 +101,7 @@ struct Facts {
 }
 
 impl Facts {
-    fn of(download: &PageDownload, mode: Mode) -> Self {
+    fn from_download(download: &PageDownload, mode: Mode) -> Self {
         let mut head = format!("URL: {}", download.url);
         match download.redirected_from.len() {
             0 => {}
@@ -174,7 +174,7 @@ fn with_facts(mut output: ToolOutput, facts: Facts) -> ToolOutput {
 async fn error_status(download: PageDownload, cx: &ToolContext) -> ToolError {
     let (status, reason) = (download.status, download.reason.clone());
     let wait = download.retry_after.map(|wait| format!(" The server asks to wait {} s.", wait.as_secs())).unwrap_or_default();
-    let facts = Facts::of(&download, Mode::Text);
+    let facts = Facts::from_download(&download, Mode::Text);
     let what = format!("HTTP {status} {reason}").trim_end().to_owned();
     let mut message = format!("{what}: {}.{wait}", download.url);
     if let Ok(Reading::Text(page)) = reading::read(download, Mode::Text, cx).await

@@ -36,8 +36,8 @@ const ERROR_CHARS: usize = 500;
 pub(crate) struct WebSearch;
 
 const FORMS: &[Form] = &[
-    Form::new(Dialect::Claw, "WebSearch").shown(&["query", "allowed_domains", "blocked_domains"]),
-    Form::new(Dialect::OpenClaw, "web_search").shown(&["query", "count", "country", "search_lang", "ui_lang", "freshness"]),
+    Form::new(Dialect::Claw, "WebSearch").show_only(&["query", "allowed_domains", "blocked_domains"]),
+    Form::new(Dialect::OpenClaw, "web_search").show_only(&["query", "count", "country", "search_lang", "ui_lang", "freshness"]),
 ];
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -101,7 +101,7 @@ fn not_configured(missing: &str) -> ToolOutput {
 
 async fn search(endpoint: &SearchEndpoint, query: &SearchQuery, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
     let key = format!("search {} {} {query:?}", endpoint.provider, endpoint.url);
-    let stored = hits::stored(&key, cx).await;
+    let stored = hits::look_up(&key, cx).await;
     let cached = stored.is_some();
     let found = if let Some(hits) = stored {
         hits

@@ -55,7 +55,7 @@ impl ToolDefinition {
     pub fn offered_parameters(&self, dialect: Dialect) -> Arc<Value> {
         let form = self.form(dialect);
         self.parameters.offer(form, || {
-            let is_named = |name: &str| form.is_some_and(|form| form.shown.is_some() || form.of(name).is_some());
+            let is_named = |name: &str| form.is_some_and(|form| form.shown.is_some() || form.find_canonical(name).is_some());
             let mut parameters = self.shown_parameters(form).into_owned();
             leave_out_rare(&mut parameters, self.parameters.hints(), &is_named);
             shorten(&mut parameters);
@@ -165,7 +165,7 @@ fn translated(schema: &Value, form: &Form) -> Value {
     }
     if let Some(Value::Array(required)) = schema.get_mut("required") {
         for name in required.iter_mut() {
-            if let Some(parameter) = name.as_str().and_then(|name| form.of(name)) {
+            if let Some(parameter) = name.as_str().and_then(|name| form.find_canonical(name)) {
                 *name = parameter.name.into();
             }
         }
@@ -174,7 +174,7 @@ fn translated(schema: &Value, form: &Form) -> Value {
 }
 
 fn renamed(form: &Form, name: String, mut property: Value) -> (String, Value) {
-    let Some(parameter) = form.of(&name) else { return (name, property) };
+    let Some(parameter) = form.find_canonical(&name) else { return (name, property) };
     if let Value::Object(property) = &mut property {
         recounted(property, parameter.unit);
         describe(property, parameter);
@@ -287,7 +287,7 @@ mod tests {
     #[test]
     fn dialect_is_shown_its_own_parameters_and_calls_may_use_all() {
         const OWN: &[Form] = &[Form::new(Dialect::Claw, "bash")
-            .shown(&["path", "timeout"])
+            .show_only(&["path", "timeout"])
             .required(&["timeout"])
             .parameters(&[FormParameter::new("timeout_ms", "timeout").unit(Unit::Milliseconds)])];
         let mut definition = definition();
@@ -303,7 +303,7 @@ mod tests {
         assert_eq!(shown(Dialect::OpenClaw), shown(Dialect::Haft), "without a form of its own");
         assert_eq!(shown(Dialect::Claw), ("path timeout_ms".into(), "path timeout_ms".into()));
         assert_eq!(names(&definition.accepted_in(&OWN[0])), ("path timeout_ms line host".into(), "path host".into()));
-        let faulty = Form::new(Dialect::Claw, "bash").shown(&["colour"]).required(&["path"]).faults(&definition.parameters);
+        let faulty = Form::new(Dialect::Claw, "bash").show_only(&["colour"]).required(&["path"]).faults(&definition.parameters);
         assert_eq!(faulty.iter().map(ToString::to_string).collect::<Vec<_>>(), ["forms.bash: the tool has no parameter 'colour'"]);
     }
 

@@ -29,7 +29,7 @@ impl Unit {
     }
 
     /// A canonical number, in this unit.
-    pub fn shown(self, number: &Number) -> Number {
+    pub fn express(self, number: &Number) -> Number {
         match self {
             Self::Same => number.clone(),
             Self::FromZero => at_least_zero(shifted(number, -1)),
@@ -39,7 +39,7 @@ impl Unit {
 
     /// A canonical value in this unit; what is no number stays, for the schema to check.
     pub fn shown_value(self, value: &Value) -> Value {
-        value.as_number().map_or_else(|| value.clone(), |number| self.shown(number).into())
+        value.as_number().map_or_else(|| value.clone(), |number| self.express(number).into())
     }
 
     /// A bound of the canonical schema in this unit, so that what is within it here is within it there. Times and counts
@@ -53,7 +53,7 @@ impl Unit {
             }
             // Zero is above this bound, so the bound itself lies below zero.
             Some(0) if self == Self::FromZero && keyword == "exclusiveMinimum" => Number::from(-1),
-            _ => self.shown(limit),
+            _ => self.express(limit),
         }
     }
 
@@ -141,7 +141,7 @@ mod tests {
             (Unit::FromZero, json!(9), json!(10)),
         ] {
             assert_eq!(unit.canonical(&of(&shown), false), of(&canonical), "{unit:?} {shown}");
-            assert_eq!(unit.shown(&of(&canonical)), of(&shown), "{unit:?} {canonical}");
+            assert_eq!(unit.express(&of(&canonical)), of(&shown), "{unit:?} {canonical}");
         }
     }
 
@@ -156,8 +156,8 @@ mod tests {
     fn the_largest_numbers_stay_numbers() {
         let (most, least) = (Number::from(u64::MAX), Number::from(i64::MIN));
         assert_eq!(Unit::FromZero.canonical(&most, true), most);
-        assert_eq!(Unit::FromZero.shown(&least), Number::from(0));
-        assert_eq!(Unit::Milliseconds.shown(&most), most);
+        assert_eq!(Unit::FromZero.express(&least), Number::from(0));
+        assert_eq!(Unit::Milliseconds.express(&most), most);
         assert_eq!(Unit::Milliseconds.canonical(&of(&json!(1e300)), true), of(&json!(1e297)));
         assert_eq!(Unit::Milliseconds.canonical(&of(&json!(0.5)), false), of(&json!(0.0005)));
     }

@@ -109,7 +109,8 @@ impl ParameterTable {
     /// The table of a form: its own names, and the canonical ones as aliases, each in the unit of the name that is used.
     pub(crate) fn in_form(definition: &ToolDefinition, form: &Form) -> Self {
         let (hints, shown) = (definition.parameters.hints(), definition.in_form(form));
-        let name_of = |canonical: &str| form.of(canonical).map_or_else(|| canonical.to_owned(), |parameter| parameter.name.to_owned());
+        let name_of =
+            |canonical: &str| form.find_canonical(canonical).map_or_else(|| canonical.to_owned(), |parameter| parameter.name.to_owned());
         let verbatim = hints.verbatim.iter().map(|name| name_of(name)).collect();
         let choices = hints.choices.iter().map(|(name, choices)| (name_of(name), choices.clone())).collect();
         let items = hints.items.iter().map(|(name, hints)| (name_of(name), hints.clone())).collect();
@@ -123,7 +124,7 @@ impl ParameterTable {
             table.add_alias(parameter.canonical, parameter.name, parameter.unit);
         }
         for (alias, canonical) in &hints.aliases {
-            table.add_alias(alias, &name_of(canonical), form.of(canonical).map_or(Unit::Same, |parameter| parameter.unit));
+            table.add_alias(alias, &name_of(canonical), form.find_canonical(canonical).map_or(Unit::Same, |parameter| parameter.unit));
         }
         table
     }

@@ -21,10 +21,10 @@ pub(crate) async fn plan(
     stop: &StopSignal,
 ) -> Result<Prepared, ToolError> {
     if *entry.source() == ToolSource::BuiltIn {
-        return prepare(entry, arguments, &**session.host(), &PlanCaller::of(session));
+        return prepare(entry, arguments, &**session.host(), &PlanCaller::from_session(session));
     }
     let time = RunTime { timeout: entry.definition().timeout, grace: Duration::ZERO };
-    let (entry, host, caller) = (Arc::clone(entry), Arc::clone(session.host()), PlanCaller::of(session));
+    let (entry, host, caller) = (Arc::clone(entry), Arc::clone(session.host()), PlanCaller::from_session(session));
     on_worker(workers, async move { prepare(&entry, arguments, &*host, &caller) }, time, stop).await?
 }
 
@@ -37,7 +37,7 @@ struct PlanCaller {
 }
 
 impl PlanCaller {
-    fn of(session: &Session) -> Self {
+    fn from_session(session: &Session) -> Self {
         Self {
             session: Arc::clone(session.id()),
             access: session.caller().access,

@@ -122,7 +122,7 @@ impl ServerConnection {
                 service.serve_with_lifecycle(transport, mode).await
             }
             ServerTransport::Http(server) => {
-                let authorization = Authorization::of(&parts.data_folder, settings);
+                let authorization = Authorization::for_server(&parts.data_folder, settings);
                 let transport = http::transport(server, authorization, Arc::clone(&state))
                     .map_err(|why| ServerFailure::new(&name, why).advise("Correct its url or headers"))?;
                 service.serve_with_lifecycle(transport, mode).await

@@ -104,17 +104,17 @@ impl McpServer {
     }
     /// Whether its tools are known.
     pub fn is_known(&self) -> bool {
-        self.known().is_known
+        self.lock_tools().is_known
     }
     /// Our names of the tools that may be used, sorted.
     pub fn tool_names(&self) -> Vec<String> {
-        let mut names: Vec<String> = self.known().registered.keys().cloned().collect();
+        let mut names: Vec<String> = self.lock_tools().registered.keys().cloned().collect();
         names.sort_unstable();
         names
     }
     /// The tools that wait for the user.
     pub fn quarantined(&self) -> Vec<QuarantinedTool> {
-        self.known().quarantined.clone()
+        self.lock_tools().quarantined.clone()
     }
 
     pub(super) fn data_folder(&self) -> &std::path::Path {
@@ -126,7 +126,7 @@ impl McpServer {
     }
 
     // Plain data, each changed in one step: after a panic elsewhere it is still consistent.
-    fn known(&self) -> MutexGuard<'_, KnownTools> {
+    fn lock_tools(&self) -> MutexGuard<'_, KnownTools> {
         self.tools.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -226,7 +226,7 @@ impl McpServer {
             .zip(&review.usable)
             .map(|((_, ours), tool)| (ours, record::fingerprint(tool), tool))
             .collect();
-        let mut known = self.known();
+        let mut known = self.lock_tools();
         known.registered.retain(|name, print| {
             let stays = wanted.iter().any(|(ours, wanted, _)| ours == name && wanted == print);
             stays || {
@@ -273,7 +273,7 @@ impl McpServer {
             () = cx.cancelled() => return Err(cancelled()),
         };
         // The list may have been old until the server was started.
-        if !self.known().usable.iter().any(|name| name == tool) {
+        if !self.lock_tools().usable.iter().any(|name| name == tool) {
             return Err(self.not_usable(tool));
         }
         let (context, timeouts) = (cx.clone(), self.settings.timeouts);

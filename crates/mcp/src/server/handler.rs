@@ -108,8 +108,8 @@ impl ToolServer {
     /// Tells a client of what it has asked for, until it goes.
     async fn tell_changes(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let agents = vec![self.client().agent(context.request_context()).await?];
-        let mut watch = ResourceWatch::of(context.accepted().resource_subscriptions.clone().unwrap_or_default(), &agents);
-        let mut prompts = PromptVersions::of(&agents);
+        let mut watch = ResourceWatch::start(context.accepted().resource_subscriptions.clone().unwrap_or_default(), &agents);
+        let mut prompts = PromptVersions::read(&agents);
         let watches_prompts = context.accepted().prompts_list_changed == Some(true);
         let mut changes = self.shared.backend.changes();
         // A client that did not ask for a notice is not sent it.

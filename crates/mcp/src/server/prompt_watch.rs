@@ -23,7 +23,7 @@ pub(super) struct PromptVersions(Vec<u64>);
 
 impl PromptVersions {
     /// As they are now.
-    pub(super) fn of(agents: &[Arc<ClientAgent>]) -> Self {
+    pub(super) fn read(agents: &[Arc<ClientAgent>]) -> Self {
         Self(agents.iter().flat_map(|agent| &agent.prompts).map(|source| source.version()).collect())
     }
 
@@ -32,7 +32,7 @@ impl PromptVersions {
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
             let agents = agents.to_vec();
-            let Ok(now) = tokio::task::spawn_blocking(move || Self::of(&agents)).await else { continue };
+            let Ok(now) = tokio::task::spawn_blocking(move || Self::read(&agents)).await else { continue };
             if now != *self {
                 *self = now;
                 return;
@@ -45,7 +45,7 @@ impl ClientSession {
     /// Tells the client from now on when its prompts change.
     pub(super) fn watch_prompts(self: &Arc<Self>, peer: Peer<RoleServer>) {
         if !self.prompt_watch.0.swap(true, Ordering::AcqRel) {
-            let (client, closing, known) = (Arc::downgrade(self), self.closing().clone(), PromptVersions::of(&self.open_agents()));
+            let (client, closing, known) = (Arc::downgrade(self), self.closing().clone(), PromptVersions::read(&self.open_agents()));
             tokio::spawn(async move { closing.run_until_cancelled(tell(client, peer, known)).await });
         }
     }
@@ -56,7 +56,7 @@ async fn tell(client: Weak<ClientSession>, peer: Peer<RoleServer>, mut known: Pr
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         let Some(client) = client.upgrade() else { return };
-        let look = tokio::task::spawn_blocking(move || PromptVersions::of(&client.open_agents()));
+        let look = tokio::task::spawn_blocking(move || PromptVersions::read(&client.open_agents()));
         let Ok(now) = look.await else { return };
         if now != known {
             known = now;

@@ -21,7 +21,7 @@ pub(super) struct ResourceWatch(BTreeMap<String, Option<u64>>);
 
 impl ResourceWatch {
     /// Watches these resources from now on.
-    pub(super) fn of(uris: Vec<String>, agents: &[Arc<ClientAgent>]) -> Self {
+    pub(super) fn start(uris: Vec<String>, agents: &[Arc<ClientAgent>]) -> Self {
         let versions = versions(&uris, agents);
         Self(uris.into_iter().zip(versions).collect())
     }

@@ -54,16 +54,16 @@ pub(super) fn read(params: &Params) -> Result<JobDraft, ToolError> {
         name: text("name")?,
         schedule,
         task: text("message")?,
-        target: named(&fields, "session")?,
+        target: parse_field(&fields, "session")?,
         session: None,
         agent: text("agent")?,
         model: text("model")?,
         timeout: seconds(&fields)?,
-        delivery: named(&fields, "delivery")?,
+        delivery: parse_field(&fields, "delivery")?,
         channel: text("channel")?,
         to: text("to")?,
-        missed: named(&fields, "missed")?,
-        overlap: named(&fields, "overlap")?,
+        missed: parse_field(&fields, "missed")?,
+        overlap: parse_field(&fields, "overlap")?,
         enabled: flag(&fields, "enabled")?,
         delete_after_run: flag(&fields, "delete_after_run")?,
     })
@@ -156,7 +156,7 @@ fn seconds(fields: &Map<String, Value>) -> Result<Option<Duration>, ToolError> {
     seconds.map(|seconds| Some(Duration::from_secs(seconds))).ok_or_else(|| wrong("timeout_seconds", "a number of seconds", value))
 }
 
-fn named<T: FromStr>(fields: &Map<String, Value>, name: &str) -> Result<Option<T>, ToolError>
+fn parse_field<T: FromStr>(fields: &Map<String, Value>, name: &str) -> Result<Option<T>, ToolError>
 where
     T::Err: Display,
 {

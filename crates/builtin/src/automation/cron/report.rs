@@ -55,7 +55,7 @@ pub(super) fn removed(view: &JobView) -> ToolOutput {
         .with_details(details(view))
 }
 
-pub(super) fn asked(view: &JobView, run: Option<&JobRun>, is_served: bool) -> ToolOutput {
+pub(super) fn report_run(view: &JobView, run: Option<&JobRun>, is_served: bool) -> ToolOutput {
     let Some(run) = run else {
         let text = format!("The job is not due, so it does not run now. {}.", scheduled(view));
         return ToolOutput::text(text).with_details(json!({ "run": null, "job": details(view) }));

@@ -26,7 +26,7 @@ fn lines(range: std::ops::Range<usize>) -> String {
 #[tokio::test]
 async fn what_fits_is_shown_whole() {
     for text in [String::new(), "one\ntwo\n".into(), "x".repeat(SHOWN)] {
-        let excerpt = OutputExcerpt::of(&*ended(Script::says(text.as_str())).await, 0);
+        let excerpt = OutputExcerpt::from_job(&*ended(Script::says(text.as_str())).await, 0);
         let to = text.len() as u64;
         assert_eq!(excerpt, OutputExcerpt { tail: text.clone(), line: Some(1), to, ..OutputExcerpt::default() });
         assert_eq!(excerpt.text("not used"), text.trim_end());
@@ -37,7 +37,7 @@ async fn what_fits_is_shown_whole() {
 #[tokio::test]
 async fn of_more_the_beginning_and_the_end_are_shown_by_whole_lines() {
     for script in [Script::says(lines(0..10_000)), Script::says(lines(0..10_000)).keeping(10_000, 20_000)] {
-        let excerpt = OutputExcerpt::of(&*ended(script).await, 0);
+        let excerpt = OutputExcerpt::from_job(&*ended(script).await, 0);
         let expected = OutputExcerpt {
             head: lines(0..909),
             tail: lines(8_182..10_000),
@@ -54,7 +54,7 @@ async fn of_more_the_beginning_and_the_end_are_shown_by_whole_lines() {
 #[tokio::test]
 async fn a_line_without_end_is_cut_between_characters() {
     let text = format!("a{}", "€".repeat(20_000));
-    let excerpt = OutputExcerpt::of(&*ended(Script::says(text.as_str())).await, 0);
+    let excerpt = OutputExcerpt::from_job(&*ended(Script::says(text.as_str())).await, 0);
     let (head, tail) = (format!("a{}", "€".repeat(3_333)), "€".repeat(6_666));
     let left_out = (text.len() - head.len() - tail.len()) as u64;
     assert_eq!(excerpt, OutputExcerpt { head, tail, left_out, line: Some(1), to: 60_001, ..OutputExcerpt::default() });
@@ -66,21 +66,24 @@ async fn what_is_gone_counts_as_left_out() {
     // 9,900 is where the last hundred lines begin.
     let tail = lines(901..1_000);
     for (from, left_out) in [(110, 9_911 - 110), (5_000, 9_911 - 5_000)] {
-        assert_eq!(OutputExcerpt::of(&*job, from), OutputExcerpt { tail: tail.clone(), left_out, to: 11_000, ..OutputExcerpt::default() });
+        assert_eq!(
+            OutputExcerpt::from_job(&*job, from),
+            OutputExcerpt { tail: tail.clone(), left_out, to: 11_000, ..OutputExcerpt::default() }
+        );
     }
-    assert_eq!(OutputExcerpt::of(&*job, 10_989), OutputExcerpt { tail: lines(999..1_000), to: 11_000, ..OutputExcerpt::default() });
-    assert_eq!(OutputExcerpt::of(&*job, 11_000), OutputExcerpt { to: 11_000, ..OutputExcerpt::default() });
-    assert_eq!(OutputExcerpt::of(&*job, 10_989).text(""), "line 00999");
-    assert_eq!(OutputExcerpt::of(&*job, 5_000).text("(cut)"), format!("(cut)\n\n{}", tail.trim_end()));
+    assert_eq!(OutputExcerpt::from_job(&*job, 10_989), OutputExcerpt { tail: lines(999..1_000), to: 11_000, ..OutputExcerpt::default() });
+    assert_eq!(OutputExcerpt::from_job(&*job, 11_000), OutputExcerpt { to: 11_000, ..OutputExcerpt::default() });
+    assert_eq!(OutputExcerpt::from_job(&*job, 10_989).text(""), "line 00999");
+    assert_eq!(OutputExcerpt::from_job(&*job, 5_000).text("(cut)"), format!("(cut)\n\n{}", tail.trim_end()));
 }
 
 #[tokio::test(start_paused = true)]
 async fn half_a_character_waits_for_the_other_half() {
     let job = started(Script::says(b"a\xe2\x82").waits(Duration::from_secs(1)).then_says(b"\xacb\xe2")).await;
     job.wait_for_output(0).await;
-    assert_eq!(OutputExcerpt::of(&*job, 0), OutputExcerpt { tail: "a".into(), line: Some(1), to: 1, ..OutputExcerpt::default() });
+    assert_eq!(OutputExcerpt::from_job(&*job, 0), OutputExcerpt { tail: "a".into(), line: Some(1), to: 1, ..OutputExcerpt::default() });
     job.wait().await;
-    let excerpt = OutputExcerpt::of(&*job, 1);
+    let excerpt = OutputExcerpt::from_job(&*job, 1);
     assert_eq!(excerpt, OutputExcerpt { tail: "€b\u{fffd}".into(), to: 6, is_lossy: true, ..OutputExcerpt::default() });
     assert_eq!(excerpt.notes(), ["Some bytes of the output are not UTF-8; each is shown as \u{fffd}."]);
 }

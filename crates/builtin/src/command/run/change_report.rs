@@ -107,7 +107,7 @@ impl<'a> ChangeReport<'a> {
 }
 
 /// The message for changes that could not be staged.
-pub(crate) fn lost(why: &str) -> String {
+pub(crate) fn lost_changes_message(why: &str) -> String {
     format!("The command ran, but its changes are lost and nothing was changed: {why}. Fix that, then run it again.")
 }
 

@@ -28,10 +28,10 @@ pub(crate) fn direct_details(direct: &DirectChanges) -> Value {
 }
 
 fn facts(direct: &DirectChanges, change: &FileChange) -> Value {
-    json!({"path": shown(direct, &change.path), "change": change.kind, "kind": change.entry})
+    json!({"path": relative_path(direct, &change.path), "change": change.kind, "kind": change.entry})
 }
 
-fn shown(direct: &DirectChanges, path: &Path) -> String {
+fn relative_path(direct: &DirectChanges, path: &Path) -> String {
     path.strip_prefix(&direct.workspace).unwrap_or(path).to_string_lossy().into_owned()
 }
 

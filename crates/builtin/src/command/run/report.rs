@@ -11,7 +11,7 @@ use super::super::excerpt::{self, OutputExcerpt};
 use super::super::exit::{ending, is_success, not_run};
 use super::super::job_text::{self, job_parameter, left_out, with_remarks};
 use super::CommandRun;
-use super::change_report::{self, ChangeReport, lost};
+use super::change_report::{self, ChangeReport, lost_changes_message};
 use super::direct_report::{direct_details, undo_remarks};
 use super::protection_report;
 
@@ -71,7 +71,7 @@ impl<'a> CommandReport<'a> {
         self.remarks.extend(has_moved.then(|| "Undo does not cover branches of repositories: undo a commit with Git.".to_owned()));
         let set = match &effects.changes {
             None => return Ok(()),
-            Some(Err(why)) => return Err(ToolError::execution(lost(why))),
+            Some(Err(why)) => return Err(ToolError::execution(lost_changes_message(why))),
             Some(Ok(set)) if set.changes.is_empty() => {
                 let is_shown = self.change_mode() == ChangeMode::Review;
                 let text = is_shown.then(|| "It changed nothing.".to_owned());
@@ -113,7 +113,7 @@ impl<'a> CommandReport<'a> {
 
     /// The report on a command that has ended.
     pub(super) fn ended(mut self, job: &dyn Job) -> Result<ToolOutput, ToolError> {
-        let (status, excerpt) = (job.status(), OutputExcerpt::of(job, 0));
+        let (status, excerpt) = (job.status(), OutputExcerpt::from_job(job, 0));
         self.remarks.splice(0..0, excerpt.notes());
         let output = match excerpt.text(&left_out(&excerpt, status.end.as_ref(), self.cx)) {
             empty if empty.is_empty() => "(no output)".to_owned(),
@@ -175,7 +175,7 @@ impl<'a> CommandReport<'a> {
     /// The name of the parameter in the dialect.
     fn background(&self) -> &'static str {
         let form = self.run.forms.iter().find(|form| form.dialect == self.cx.dialect());
-        form.and_then(|form| form.of("background")).map_or("background", |parameter| parameter.name)
+        form.and_then(|form| form.find_canonical("background")).map_or("background", |parameter| parameter.name)
     }
 
     /// The report on a command that continues in the background.
@@ -249,7 +249,7 @@ fn not_applied_note(report: &ChangeReport<'_>, set: &ChangeSet) -> String {
 }
 
 fn not_applied(error: &ToolError, set: &ChangeSet, job: &dyn Job) -> ToolError {
-    let output = OutputExcerpt::of(job, 0).text("(…)");
+    let output = OutputExcerpt::from_job(job, 0).text("(…)");
     let message = format!("{} Its changes are kept: commit={} applies them. It had written:\n\n{output}", error.message(), set.id);
     ToolError::new(error.kind(), message)
 }

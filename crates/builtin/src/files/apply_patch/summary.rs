@@ -20,7 +20,7 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    pub(super) fn of(changes: &[PlannedChange]) -> Self {
+    pub(super) fn from_changes(changes: &[PlannedChange]) -> Self {
         let mut summary = Self::default();
         for change in changes {
             match change {
@@ -46,7 +46,7 @@ impl Summary {
     }
 
     fn add(&mut self, letter: char, name: &str, old: &[u8], new: &[u8]) {
-        let diff = FileDiff::of(old, new, &PathBuf::from(name));
+        let diff = FileDiff::compute(old, new, &PathBuf::from(name));
         self.counts = (self.counts.0 + diff.added, self.counts.1 + diff.removed);
         self.diff += &diff.text;
         self.lines.push(format!("{letter} {name}"));

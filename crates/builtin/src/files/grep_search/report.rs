@@ -35,7 +35,7 @@ impl<'a> GrepReport<'a> {
     }
 
     pub(super) fn output(&self, elapsed: Duration, cx: &ToolContext) -> ToolOutput {
-        let mut found = self.search.found();
+        let mut found = self.search.lock_result();
         let rows = self.rows(&mut found);
         let total = self.total(&found);
         let page = self.page(rows, total);

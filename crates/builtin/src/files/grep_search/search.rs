@@ -116,7 +116,7 @@ impl GrepSearchRun {
         }
     }
 
-    pub(super) fn found(&self) -> MutexGuard<'_, GrepResult> {
+    pub(super) fn lock_result(&self) -> MutexGuard<'_, GrepResult> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -153,7 +153,7 @@ impl GrepSearchRun {
     /// How many lines of a file to keep.
     fn lines_to_keep(&self, path: &Path) -> usize {
         match self.request.mode {
-            OutputMode::Content if self.found().kept.wants(path) => self.request.keep,
+            OutputMode::Content if self.lock_result().kept.wants(path) => self.request.keep,
             _ => 0,
         }
     }
@@ -165,7 +165,7 @@ impl GrepSearchRun {
             // Matches before the first NUL do not make it text.
             outcome.matches = 0;
         }
-        let mut found = self.found();
+        let mut found = self.lock_result();
         found.searched += 1;
         found.ended = found.ended.or(outcome.ended);
         found.binary += u64::from(is_left);
@@ -184,13 +184,13 @@ impl GrepSearchRun {
             OutputMode::FilesWithMatches => {
                 drop(found);
                 let modified = entry.facts().ok().and_then(|(_, modified)| modified);
-                self.found().newest.add(modified, || self.name_of(entry.path()));
+                self.lock_result().newest.add(modified, || self.name_of(entry.path()));
             }
         }
     }
 
     fn report_error(&self, path: &Path, error: &io::Error) {
-        let mut found = self.found();
+        let mut found = self.lock_result();
         if found.troubles.len() < MOST_TROUBLES {
             found.troubles.push((self.name_of(path), reason(error)));
         }
@@ -204,7 +204,7 @@ impl GrepSearchRun {
         } else {
             return false;
         };
-        self.found().ended.get_or_insert(ended);
+        self.lock_result().ended.get_or_insert(ended);
         true
     }
 }

@@ -23,7 +23,7 @@ struct CellPart<'a> {
 
 impl<'a> CellText<'a> {
     /// Splits a cell of this text.
-    pub(super) fn of(text: &'a str, cell: &NotebookCell<'a>) -> Self {
+    pub(super) fn split(text: &'a str, cell: &NotebookCell<'a>) -> Self {
         let mut behind = cell.span.start + 1;
         let mut pieces = Vec::new();
         for entry in &cell.entries {

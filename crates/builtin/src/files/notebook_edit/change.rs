@@ -23,9 +23,9 @@ impl TextSplice {
 
 /// Replaces the source of a cell, and perhaps its type.
 pub(super) fn replace(notebook: &Notebook<'_>, index: usize, source: &str, kind: CellType) -> TextSplice {
-    let (cell, style) = (&notebook.cells[index], NotebookStyle::of(notebook));
+    let (cell, style) = (&notebook.cells[index], NotebookStyle::detect(notebook));
     let (old, shape) = cell.source();
-    let mut pieces = CellText::of(notebook.text, cell);
+    let mut pieces = CellText::split(notebook.text, cell);
     if old != source || cell.entry("source").is_none() {
         pieces.set_source(source, shape, &style);
     }
@@ -47,10 +47,10 @@ pub(super) fn replace(notebook: &Notebook<'_>, index: usize, source: &str, kind:
 
 /// Inserts a cell after the one of this index, or before all others.
 pub(super) fn insert(notebook: &Notebook<'_>, behind: Option<usize>, new: &NewCell<'_>) -> TextSplice {
-    let style = NotebookStyle::of(notebook);
+    let style = NotebookStyle::detect(notebook);
     let Some(model) = notebook.cells.get(behind.unwrap_or(0)) else { return first(notebook, new, &style) };
     let (_, shape) = model.source();
-    let pieces = CellText::of(notebook.text, model);
+    let pieces = CellText::split(notebook.text, model);
     let text = cell_text(new, shape, pieces.indents().map(|(names, brace)| (names.to_owned(), brace.to_owned())), &style);
     let Some(index) = behind else {
         let between = lead(notebook, notebook.cells.len().min(2) - 1);

@@ -69,14 +69,14 @@ fn replaced(notebook: &Notebook<'_>, index: usize, params: &Params) -> Result<No
     let (old, new) = (cell.source().0, params.new_source.as_deref().unwrap_or_default());
     if old == new && cell.kind == kind.as_str() {
         let message = format!("Cell '{}' of {} has that source already; nothing was changed.", brief(&name), params.name());
-        return Ok(done(notebook, None, index, name, kind.as_str(), message));
+        return Ok(build_change(notebook, None, index, name, kind.as_str(), message));
     }
     let splice = change::replace(notebook, index, new, kind);
     let was = if cell.kind == kind.as_str() { String::new() } else { format!(", which was {}", brief(&cell.kind)) };
     let cleared = cell.entry("outputs").filter(|outputs| outputs.value != "[]").map_or("", |_| "; its outputs were cleared");
     let (named, kind_now, path) = (brief(&name), kind.as_str(), params.name());
     let message = format!("Replaced cell '{named}' ({kind_now}) of {path}{was}{cleared}.\n\n{}", source_diff(&old, new));
-    Ok(done(notebook, Some(&splice), index, name, kind.as_str(), message))
+    Ok(build_change(notebook, Some(&splice), index, name, kind.as_str(), message))
 }
 
 fn inserted(notebook: &Notebook<'_>, after: Option<usize>, params: &Params, seed: &str) -> NotebookChange {
@@ -87,17 +87,24 @@ fn inserted(notebook: &Notebook<'_>, after: Option<usize>, params: &Params, seed
     let splice = change::insert(notebook, after, &NewCell { kind, id, source });
     let place = after.map_or_else(|| "at the start".into(), |after| format!("after cell '{}'", brief(&notebook.name_of(after))));
     let message = format!("Inserted cell '{name}' ({}) {place} of {}.\n\n{}", kind.as_str(), params.name(), source_diff("", source));
-    done(notebook, Some(&splice), index, name, kind.as_str(), message)
+    build_change(notebook, Some(&splice), index, name, kind.as_str(), message)
 }
 
 fn deleted(notebook: &Notebook<'_>, index: usize, params: &Params) -> NotebookChange {
     let (cell, name) = (&notebook.cells[index], notebook.name_of(index).into_owned());
     let (named, kind) = (brief(&name), brief(&cell.kind));
     let message = format!("Deleted cell '{named}' ({kind}) of {}.\n\n{}", params.name(), source_diff(&cell.source().0, ""));
-    done(notebook, Some(&change::delete(notebook, index)), index, name, &cell.kind, message)
+    build_change(notebook, Some(&change::delete(notebook, index)), index, name, &cell.kind, message)
 }
 
-fn done(notebook: &Notebook<'_>, splice: Option<&TextSplice>, index: usize, cell: String, kind: &str, message: String) -> NotebookChange {
+fn build_change(
+    notebook: &Notebook<'_>,
+    splice: Option<&TextSplice>,
+    index: usize,
+    cell: String,
+    kind: &str,
+    message: String,
+) -> NotebookChange {
     let content = splice.map(|splice| splice.apply(notebook.text).into_bytes());
     let (changed, language) = (content.is_some(), notebook.language.clone());
     NotebookChange { content: content.unwrap_or_default(), changed, message, cell, index, kind: kind.to_owned(), language }

@@ -19,7 +19,7 @@ pub(super) struct NotebookStyle {
 
 impl NotebookStyle {
     /// Detects the layout of a notebook.
-    pub(super) fn of(notebook: &Notebook<'_>) -> Self {
+    pub(super) fn detect(notebook: &Notebook<'_>) -> Self {
         let text = notebook.text;
         let before = text.find('{').map_or("", |brace| blank(&text[brace + 1..]));
         let colon = if text[..notebook.list.start].ends_with(':') { ":" } else { ": " };
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     fn style(text: &str) -> NotebookStyle {
-        NotebookStyle::of(&Notebook::parse(text).unwrap())
+        NotebookStyle::detect(&Notebook::parse(text).unwrap())
     }
 
     #[test]

@@ -83,7 +83,7 @@ async fn output(name: &str, size: u64, cells: CellPage, cx: &ToolContext) -> Res
 /// A picture of an output, if it can be shown.
 async fn decode_picture(encoded: &str) -> Result<Option<(&'static str, Vec<u8>)>, ToolError> {
     let Some(data) = base64::decode_lenient(encoded) else { return Ok(None) };
-    let Some(format) = PictureFormat::of(&data) else { return Ok(None) };
+    let Some(format) = PictureFormat::detect(&data) else { return Ok(None) };
     Ok(prepared(for_models(), format, data).await?.ok().map(|picture| (picture.mime, picture.data)))
 }
 

@@ -32,7 +32,7 @@ impl<'a> RepeatCheck<'a> {
     /// The answer for a part that an earlier call showed, if the file is still the same.
     pub(super) fn answer(&self, name: &str, part: &str) -> Option<ToolOutput> {
         let (path, fingerprint) = self.file.as_ref()?;
-        let earlier = self.cx.seen().shown(path, part, fingerprint)?;
+        let earlier = self.cx.seen_files().find_call(path, part, fingerprint)?;
         let text = format!(
             "(Unchanged: the call '{earlier}' showed the same part of {name}, and the file is still the same. \
              Use what it returned; again=true shows it once more.)"
@@ -44,8 +44,8 @@ impl<'a> RepeatCheck<'a> {
     /// Notes that the file was read, and this part of it shown.
     pub(super) fn remember(&self, part: &str) {
         if let Some((path, fingerprint)) = &self.file {
-            self.cx.seen().note(path, fingerprint);
-            self.cx.seen().show(path, part, &self.cx.call().id);
+            self.cx.seen_files().note(path, fingerprint);
+            self.cx.seen_files().show(path, part, &self.cx.call().id);
         }
     }
 }

@@ -25,7 +25,7 @@ pub(super) struct LoadedPicture {
 
 /// Loads one of so many pictures, of at most so many bytes.
 pub(super) async fn picture(reference: &Reference, most: usize, count: usize, cx: &ToolContext) -> Result<LoadedPicture, ToolError> {
-    let name = reference.shown();
+    let name = reference.describe();
     let data = match &reference.source {
         PictureSource::File(path) => {
             let reader = cx.fs().open(path).await?;
@@ -35,7 +35,7 @@ pub(super) async fn picture(reference: &Reference, most: usize, count: usize, cx
         PictureSource::Inline(data) => data.clone(),
         PictureSource::Web(url) => download(url, most, cx).await?,
     };
-    let (format, size) = (PictureFormat::of(&data).ok_or_else(|| no_picture(&name, &data))?, data.len());
+    let (format, size) = (PictureFormat::detect(&data).ok_or_else(|| no_picture(&name, &data))?, data.len());
     let limits = picture::for_models();
     let limits = limits.bytes(limits.bytes.min(REQUEST_BYTES / count.max(1)));
     let prepared = picture::prepared(limits, format, data).await?.map_err(|fault| picture::refused(&name, format, size, &fault))?;

@@ -52,7 +52,7 @@ impl Reference {
     }
 
     /// In a few words.
-    pub(super) fn shown(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         match &self.source {
             PictureSource::File(path) => path.display().to_string(),
             PictureSource::Inline(_) => "data: URL".to_owned(),

@@ -19,7 +19,7 @@ pub(super) struct SpokenText(String);
 
 impl SpokenText {
     /// The text, unless it is too long or says nothing.
-    pub(super) fn of(text: &str) -> Result<Self, ToolError> {
+    pub(super) fn parse(text: &str) -> Result<Self, ToolError> {
         // A long text is not counted to its end.
         let mut rest = text.chars();
         let chars = rest.by_ref().take(MOST_CHARS).count();

@@ -143,7 +143,7 @@ async fn text_that_cannot_be_spoken_is_refused_before_anything_runs() {
         assert_eq!(expect_error(speak(&host, arguments).await), (ErrorKind::ValidationError, message.to_owned()));
     }
     assert_eq!(host.processes.planned().len(), 0);
-    assert!(speaking::SpokenText::of(&"ä".repeat(4096)).is_ok());
+    assert!(speaking::SpokenText::parse(&"ä".repeat(4096)).is_ok());
 }
 
 #[test]

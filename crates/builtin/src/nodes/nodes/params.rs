@@ -127,7 +127,7 @@ impl NodeAction {
     }
 }
 
-fn given(text: Option<&String>) -> Option<&str> {
+fn non_blank(text: Option<&String>) -> Option<&str> {
     text.map(String::as_str).filter(|text| !text.trim().is_empty())
 }
 
@@ -141,7 +141,7 @@ impl Params {
     }
 
     pub(super) fn request_id(&self) -> Result<&str, ToolError> {
-        given(self.request_id.as_ref()).map(str::trim).ok_or_else(|| missing("request_id", "the id that 'pending' shows"))
+        non_blank(self.request_id.as_ref()).map(str::trim).ok_or_else(|| missing("request_id", "the id that 'pending' shows"))
     }
 
     /// Refuses calls that lack what their action needs.
@@ -163,7 +163,7 @@ impl Params {
     pub(super) fn target(&self) -> String {
         let target = match self.action {
             NodeAction::Read | NodeAction::Write => self.path.as_deref(),
-            NodeAction::List => return given(self.path.as_ref()).unwrap_or(".").to_owned(),
+            NodeAction::List => return non_blank(self.path.as_ref()).unwrap_or(".").to_owned(),
             NodeAction::CameraSnap => self.device_id.as_deref(),
             NodeAction::ScreenRecord => return self.screen_index.unwrap_or(0).to_string(),
             NodeAction::Invoke => self.invoke_command.as_deref(),
@@ -174,11 +174,11 @@ impl Params {
 
     /// Where a film is saved.
     pub(super) fn out_path(&self) -> Option<&str> {
-        given(self.out_path.as_ref()).filter(|_| self.action == NodeAction::ScreenRecord)
+        non_blank(self.out_path.as_ref()).filter(|_| self.action == NodeAction::ScreenRecord)
     }
 
     pub(super) fn command_request(&self) -> Result<CommandRequest, ToolError> {
-        let command = given(self.command.as_ref()).ok_or_else(|| missing("command", "a shell command, such as 'ls -l'"))?;
+        let command = non_blank(self.command.as_ref()).ok_or_else(|| missing("command", "a shell command, such as 'ls -l'"))?;
         Ok(CommandRequest { command: command.to_owned(), directory: self.cwd.clone(), ..CommandRequest::default() })
     }
 
@@ -196,7 +196,7 @@ impl Params {
 
     /// The tool of the node and its arguments.
     pub(super) fn remote_call(&self) -> Result<(&'static str, Value), ToolError> {
-        let path = || given(self.path.as_ref()).ok_or_else(|| missing("path", "a path on the node"));
+        let path = || non_blank(self.path.as_ref()).ok_or_else(|| missing("path", "a path on the node"));
         Ok(match self.action {
             NodeAction::Run => {
                 let seconds = self.timeout()?.saturating_sub(WAY).as_secs_f64();
@@ -207,7 +207,7 @@ impl Params {
                 let content = self.content.as_ref().ok_or_else(|| missing("content", "the new content of the file"))?;
                 ("write_file", json!({"path": path()?, "content": content}))
             }
-            NodeAction::List => ("glob_search", json!({"pattern": "*", "path": given(self.path.as_ref()).unwrap_or(".")})),
+            NodeAction::List => ("glob_search", json!({"pattern": "*", "path": non_blank(self.path.as_ref()).unwrap_or(".")})),
             NodeAction::Notify => ("notify", json!({"message": self.notice()?, "urgency": self.urgency()?})),
             NodeAction::CameraSnap => {
                 let device = self.device_id.as_deref().unwrap_or_default().trim();
@@ -222,7 +222,7 @@ impl Params {
             NodeAction::DeviceStatus | NodeAction::DeviceInfo => ("system_info", json!({})),
             NodeAction::Invoke => {
                 let command =
-                    given(self.invoke_command.as_ref()).ok_or_else(|| missing("invoke_command", "a command that the node declares"))?;
+                    non_blank(self.invoke_command.as_ref()).ok_or_else(|| missing("invoke_command", "a command that the node declares"))?;
                 ("node_invoke", compact(json!({"command": command.trim(), "input": self.invoke_params_json})))
             }
             _ => return Err(ToolError::validation("This action makes no call on a node.")),
@@ -230,7 +230,7 @@ impl Params {
     }
 
     fn notice(&self) -> Result<String, ToolError> {
-        match (given(self.title.as_ref()), given(self.body.as_ref())) {
+        match (non_blank(self.title.as_ref()), non_blank(self.body.as_ref())) {
             (Some(title), Some(body)) => Ok(format!("{title}: {body}")),
             (Some(text), None) | (None, Some(text)) => Ok(text.to_owned()),
             (None, None) => Err(missing("body", "the text of the notification")),

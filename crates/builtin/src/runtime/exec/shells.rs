@@ -23,7 +23,7 @@ impl NamedShells {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn named(&self, session: &str, name: &str) -> NamedShell {
+    pub(super) fn shell(&self, session: &str, name: &str) -> NamedShell {
         NamedShell { shells: self.clone(), key: ShellKey { session: session.to_owned(), name: name.to_owned() } }
     }
 }

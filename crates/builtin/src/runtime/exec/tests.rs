@@ -479,9 +479,9 @@ async fn parameters_that_widen_access_are_ignored_with_a_warning() {
 /// Every parameter that the seeds' systems know reaches one of ours.
 #[test]
 fn each_dialects_spelling_is_known() {
-    let definition = ToolDefinition::of::<ExecTool>();
+    let definition = ToolDefinition::for_tool::<ExecTool>();
     let meant = |dialect: Dialect, name: &str| {
-        let own = definition.form(dialect).and_then(|form| form.named(name)).map(|parameter| parameter.canonical.to_owned());
+        let own = definition.form(dialect).and_then(|form| form.find_by_name(name)).map(|parameter| parameter.canonical.to_owned());
         let alias = || definition.parameters.hints().aliases.iter().find(|(alias, _)| alias == name).map(|(_, of)| of.clone());
         own.or_else(|| definition.parameters["properties"].get(name).map(|_| name.to_owned())).or_else(alias)
     };

@@ -17,7 +17,7 @@ pub(super) fn page(job: &dyn Job, offset: Option<usize>, limit: Option<usize>, c
     let (_, bytes) = contiguous_output(job, status.kept_from, status.bytes);
     let PlainText { text, .. } = plain_text(&bytes);
     let lines: Vec<&str> = text.lines().collect();
-    let window = LogWindow::of(&lines, offset, limit.unwrap_or(LINES).max(1));
+    let window = LogWindow::select(&lines, offset, limit.unwrap_or(LINES).max(1));
 
     let shown = match lines[window.from..window.to] {
         [] if lines.is_empty() => "(no output)".to_owned(),
@@ -52,7 +52,7 @@ struct LogWindow {
 
 impl LogWindow {
     /// As many lines as fit, at least one: from `offset` on, or the last ones.
-    fn of(lines: &[&str], offset: Option<usize>, limit: usize) -> Self {
+    fn select(lines: &[&str], offset: Option<usize>, limit: usize) -> Self {
         let mut space = SHOWN;
         let mut fits = |line: &&str| {
             let size = line.len().min(SHOWN) + 1;

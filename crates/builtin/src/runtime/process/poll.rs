@@ -9,7 +9,7 @@ use super::positions::{ReadPosition, ReadPositions};
 use crate::command::excerpt::OutputExcerpt;
 use crate::command::exit::ending;
 use crate::command::job_text::{details, left_out, running_time, with_remarks};
-use crate::command::run::{counted, direct_details, lost, undo_remarks};
+use crate::command::run::{counted, direct_details, lost_changes_message, undo_remarks};
 
 /// When to poll again after so many polls without output, in seconds.
 const RETRY: [u64; 4] = [5, 10, 30, 60];
@@ -22,7 +22,7 @@ pub(super) async fn polled(job: &dyn Job, patience: Duration, positions: &ReadPo
     wait_for_output(job, before.bytes, patience).await;
     // The status first: it must not be newer than the output.
     let status = job.status();
-    let excerpt = OutputExcerpt::of(job, before.bytes);
+    let excerpt = OutputExcerpt::from_job(job, before.bytes);
     let is_empty = excerpt.to == before.bytes;
     let empty = if is_empty { before.empty + 1 } else { 0 };
     positions.set(&status, ReadPosition { bytes: excerpt.to, empty });
@@ -57,7 +57,7 @@ fn changes(job: &dyn Job, facts: &mut Value) -> Vec<String> {
     }
     match &effects.changes {
         None => Vec::new(),
-        Some(Err(why)) => vec![lost(why)],
+        Some(Err(why)) => vec![lost_changes_message(why)],
         Some(Ok(set)) if set.changes.is_empty() => Vec::new(),
         // The end of the output says the same for other processes.
         Some(Ok(set)) if effects.applied.is_some() => {

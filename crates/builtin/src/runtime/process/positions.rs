@@ -29,13 +29,13 @@ impl ReadPositions {
     /// How far a job was read; from its start, if it is not known.
     pub(super) fn get(&self, job: &JobStatus) -> ReadPosition {
         let key = key(job);
-        self.known().iter().find(|(known, _)| *known == key).map(|(_, position)| *position).unwrap_or_default()
+        self.lock_positions().iter().find(|(known, _)| *known == key).map(|(_, position)| *position).unwrap_or_default()
     }
 
     /// Remembers how far it was read.
     pub(super) fn set(&self, job: &JobStatus, position: ReadPosition) {
         let key = key(job);
-        let mut known = self.known();
+        let mut known = self.lock_positions();
         known.retain(|(other, _)| *other != key);
         if known.len() >= REMEMBERED {
             known.pop_front();
@@ -45,10 +45,10 @@ impl ReadPositions {
 
     pub(super) fn forget(&self, job: &JobStatus) {
         let key = key(job);
-        self.known().retain(|(other, _)| *other != key);
+        self.lock_positions().retain(|(other, _)| *other != key);
     }
 
-    fn known(&self) -> MutexGuard<'_, VecDeque<(JobKey, ReadPosition)>> {
+    fn lock_positions(&self) -> MutexGuard<'_, VecDeque<(JobKey, ReadPosition)>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

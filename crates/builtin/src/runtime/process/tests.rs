@@ -319,9 +319,9 @@ async fn input_outside_the_sandbox_is_an_effect_of_its_own() {
 
 #[test]
 fn each_dialects_spelling_is_known() {
-    let definition = ToolDefinition::of::<Process>();
+    let definition = ToolDefinition::for_tool::<Process>();
     let form = definition.form(Dialect::OpenClaw).unwrap();
-    let named = |name: &str| form.named(name).map(|parameter| parameter.canonical);
+    let named = |name: &str| form.find_by_name(name).map(|parameter| parameter.canonical);
     assert_eq!((named("sessionId"), named("timeout")), (Some("job"), Some("timeout_ms")));
     for name in ["action", "data", "eof", "keys", "hex", "literal", "text", "bracketed", "offset", "limit"] {
         assert!(definition.parameters["properties"].get(name).is_some(), "{name}");

@@ -13,7 +13,7 @@ pub(crate) enum PictureFormat {
 
 impl PictureFormat {
     /// The format by the first bytes.
-    pub(crate) fn of(head: &[u8]) -> Option<Self> {
+    pub(crate) fn detect(head: &[u8]) -> Option<Self> {
         match head {
             [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(Self::Png),
             [0xff, 0xd8, 0xff, ..] => Some(Self::Jpeg),

@@ -26,7 +26,7 @@ fn prepare(format: PictureFormat, data: Vec<u8>) -> Result<Picture, PictureFault
 fn every_format_is_told_by_its_bytes_and_kept_as_it_is() {
     for format in ALL {
         let data = sample(format, 20, 10);
-        assert_eq!(PictureFormat::of(&data), Some(format));
+        assert_eq!(PictureFormat::detect(&data), Some(format));
         let picture = prepare(format, data.clone()).unwrap();
         // Not every provider takes GIF.
         let mime = if format == PictureFormat::Gif { "image/png" } else { format.mime() };
@@ -34,7 +34,7 @@ fn every_format_is_told_by_its_bytes_and_kept_as_it_is() {
         assert!(picture.data == data || format == PictureFormat::Gif, "{format:?}");
     }
     for other in [&b""[..], b"GIF", b"RIFF\0\0\0\0WAVE", b"BM\0\0", b"<svg/>", b"\x89PNG"] {
-        assert_eq!(PictureFormat::of(other), None, "{other:?}");
+        assert_eq!(PictureFormat::detect(other), None, "{other:?}");
     }
 }
 

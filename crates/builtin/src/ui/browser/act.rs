@@ -7,7 +7,7 @@ use haft_contract::ports::{FieldValue, LoadState, MouseButton, PageAct, WaitCond
 use haft_text::display;
 use serde_json::{Map, Value};
 
-use super::params::{ActKind, Action, Field, Params, given, missing};
+use super::params::{ActKind, Action, Field, Params, missing, non_blank};
 
 /// The longest time that is waited for without a condition.
 const LONGEST_PAUSE: u64 = 30_000;
@@ -61,12 +61,12 @@ impl Params {
             },
             ActKind::Press => PageAct::Press {
                 key: self.key.clone().ok_or_else(|| missing("key", "a key, such as 'Enter'"))?,
-                element: given(self.reference.as_ref()).map(str::to_owned),
+                element: non_blank(self.reference.as_ref()).map(str::to_owned),
             },
             ActKind::Hover => PageAct::Hover { element: element()? },
             ActKind::Drag => PageAct::Drag {
-                from: given(self.start_ref.as_ref()).ok_or_else(|| missing("start_ref", "the ref of what is dragged"))?.to_owned(),
-                to: given(self.end_ref.as_ref()).ok_or_else(|| missing("end_ref", "the ref of where it is dropped"))?.to_owned(),
+                from: non_blank(self.start_ref.as_ref()).ok_or_else(|| missing("start_ref", "the ref of what is dragged"))?.to_owned(),
+                to: non_blank(self.end_ref.as_ref()).ok_or_else(|| missing("end_ref", "the ref of where it is dropped"))?.to_owned(),
             },
             ActKind::Select => PageAct::Select {
                 element: element()?,
@@ -80,7 +80,7 @@ impl Params {
             },
             ActKind::Evaluate => PageAct::Evaluate {
                 function: self.function.clone().ok_or_else(|| missing("fn", "a function, such as '() => document.title'"))?,
-                element: given(self.reference.as_ref()).map(str::to_owned),
+                element: non_blank(self.reference.as_ref()).map(str::to_owned),
             },
             ActKind::Close => PageAct::Close,
         })
@@ -88,7 +88,7 @@ impl Params {
 
     fn filled(&self) -> Result<PageAct, ToolError> {
         let fields = self.fields.clone().unwrap_or_default();
-        if let (true, Some(reference), Some(text)) = (fields.is_empty(), given(self.reference.as_ref()), &self.text) {
+        if let (true, Some(reference), Some(text)) = (fields.is_empty(), non_blank(self.reference.as_ref()), &self.text) {
             return Ok(PageAct::Fill(vec![FieldValue { element: reference.to_owned(), value: text.clone() }]));
         }
         if fields.is_empty() {
@@ -99,20 +99,20 @@ impl Params {
     }
 
     fn mouse_button(&self) -> Result<MouseButton, ToolError> {
-        let Some(name) = given(self.button.as_ref()) else { return Ok(MouseButton::Left) };
+        let Some(name) = non_blank(self.button.as_ref()) else { return Ok(MouseButton::Left) };
         name.to_ascii_lowercase().parse().map_err(|error| ToolError::validation(format!("Parameter 'button': {error}.")))
     }
 
     fn condition(&self) -> Result<WaitCondition, ToolError> {
-        let load: Option<LoadState> = given(self.load_state.as_ref())
+        let load: Option<LoadState> = non_blank(self.load_state.as_ref())
             .map(|name| name.to_ascii_lowercase().parse())
             .transpose()
             .map_err(|error: String| ToolError::validation(format!("Parameter 'load_state': {}.", display::shorten(&error, 100))))?;
         let condition = WaitCondition {
             time: self.time_ms.map(|time| Duration::from_millis(time.min(LONGEST_PAUSE))),
-            text: given(self.text.as_ref()).map(str::to_owned),
-            text_gone: given(self.text_gone.as_ref()).map(str::to_owned),
-            selector: given(self.selector.as_ref()).map(str::to_owned),
+            text: non_blank(self.text.as_ref()).map(str::to_owned),
+            text_gone: non_blank(self.text_gone.as_ref()).map(str::to_owned),
+            selector: non_blank(self.selector.as_ref()).map(str::to_owned),
             url: self.awaited_address(),
             load,
         };

@@ -12,7 +12,7 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    pub(super) fn of(reply: BrowserReply) -> Self {
+    pub(super) fn new(reply: BrowserReply) -> Self {
         Self { reply, before: Vec::new() }
     }
 

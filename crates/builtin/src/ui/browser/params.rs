@@ -189,7 +189,7 @@ impl Action {
     }
 }
 
-pub(super) fn given(text: Option<&String>) -> Option<&str> {
+pub(super) fn non_blank(text: Option<&String>) -> Option<&str> {
     text.map(|text| text.trim()).filter(|text| !text.is_empty())
 }
 
@@ -201,13 +201,13 @@ impl Params {
     /// Refuses calls that lack what their action needs.
     pub(super) fn check(&self) -> Result<(), ToolError> {
         match self.action {
-            Action::Open | Action::Navigate if given(self.target_url.as_ref()).is_none() => {
+            Action::Open | Action::Navigate if non_blank(self.target_url.as_ref()).is_none() => {
                 Err(missing("target_url", "the address to open, such as 'https://example.org'"))
             }
             Action::Act => self.act().map(drop),
             Action::Download => {
                 self.required_ref()?;
-                given(self.path.as_ref()).map(drop).ok_or_else(|| missing("path", "where to save the file in the workspace"))
+                non_blank(self.path.as_ref()).map(drop).ok_or_else(|| missing("path", "where to save the file in the workspace"))
             }
             Action::Upload if self.uploads().is_empty() => Err(missing("paths", "the files of the workspace")),
             Action::Upload if self.upload_ref().is_none() && self.element.is_none() => {
@@ -220,28 +220,28 @@ impl Params {
     /// The address that is opened.
     pub(super) fn address(&self) -> Option<String> {
         let opens = matches!(self.action, Action::Open | Action::Navigate | Action::Snapshot);
-        let url = given(self.target_url.as_ref()).filter(|_| opens)?;
+        let url = non_blank(self.target_url.as_ref()).filter(|_| opens)?;
         // A host alone means its page.
         let is_complete = url.contains("://") || url.starts_with("about:") || url.starts_with("data:") || url.starts_with("javascript:");
         Some(if is_complete { url.to_owned() } else { format!("https://{url}") })
     }
     pub(super) fn awaited_address(&self) -> Option<String> {
-        given(self.target_url.as_ref()).map(str::to_owned)
+        non_blank(self.target_url.as_ref()).map(str::to_owned)
     }
     pub(super) fn tab(&self) -> Option<&str> {
-        given(self.target_id.as_ref())
+        non_blank(self.target_id.as_ref())
     }
     pub(super) fn timeout(&self) -> Duration {
         self.timeout_ms.map_or(DEFAULT_TIMEOUT, |time| Duration::from_millis(time.clamp(500, LONGEST_TIMEOUT)))
     }
     pub(super) fn required_ref(&self) -> Result<&str, ToolError> {
-        given(self.reference.as_ref()).ok_or_else(|| missing("ref", "the ref of an element from a snapshot, such as 'e12'"))
+        non_blank(self.reference.as_ref()).ok_or_else(|| missing("ref", "the ref of an element from a snapshot, such as 'e12'"))
     }
     pub(super) fn upload_ref(&self) -> Option<String> {
-        given(self.input_ref.as_ref()).or(given(self.reference.as_ref())).map(str::to_owned)
+        non_blank(self.input_ref.as_ref()).or(non_blank(self.reference.as_ref())).map(str::to_owned)
     }
     pub(super) fn selector_of_element(&self) -> Option<String> {
-        given(self.element.as_ref()).map(str::to_owned)
+        non_blank(self.element.as_ref()).map(str::to_owned)
     }
     pub(super) fn uploads(&self) -> &[String] {
         self.paths.as_deref().filter(|_| self.action == Action::Upload).unwrap_or_default()
@@ -249,8 +249,8 @@ impl Params {
     /// Where the file of the result goes.
     pub(super) fn saved_path(&self) -> Option<&str> {
         match self.action {
-            Action::Pdf => Some(given(self.path.as_ref()).unwrap_or("page.pdf")),
-            Action::Download | Action::Screenshot => given(self.path.as_ref()),
+            Action::Pdf => Some(non_blank(self.path.as_ref()).unwrap_or("page.pdf")),
+            Action::Download | Action::Screenshot => non_blank(self.path.as_ref()),
             _ => None,
         }
     }
@@ -271,8 +271,8 @@ impl Params {
             interactive: self.interactive.unwrap_or_default(),
             compact: self.compact.unwrap_or(is_efficient),
             depth: self.depth.or(is_efficient.then_some(EFFICIENT_DEPTH)),
-            selector: given(self.selector.as_ref()).map(str::to_owned),
-            frame: given(self.frame.as_ref()).map(str::to_owned),
+            selector: non_blank(self.selector.as_ref()).map(str::to_owned),
+            frame: non_blank(self.frame.as_ref()).map(str::to_owned),
             labels: self.labels.unwrap_or_default(),
             limit: self.limit,
             max_chars: self.max_chars.unwrap_or(usual).clamp(200, MOST_CHARS),

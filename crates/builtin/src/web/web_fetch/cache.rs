@@ -48,7 +48,7 @@ fn now(cx: &ToolContext) -> u64 {
 
 impl StoredPage {
     /// A response in the form that is stored, if it may be.
-    pub(super) fn of(asked: &str, download: &PageDownload, response: &HttpResponse, cx: &ToolContext) -> Option<Self> {
+    pub(super) fn from_response(asked: &str, download: &PageDownload, response: &HttpResponse, cx: &ToolContext) -> Option<Self> {
         let control = header(response, "Cache-Control").unwrap_or_default().to_ascii_lowercase();
         let storable = download.status == 200
             && download.ending == DownloadEnd::Complete

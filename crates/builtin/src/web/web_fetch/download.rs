@@ -87,7 +87,7 @@ pub(super) async fn get_any(url: &str, deadline: &CallDeadline, cx: &ToolContext
         ending,
         age: None,
     };
-    if let Some(page) = StoredPage::of(url, &download, &response, cx) {
+    if let Some(page) = StoredPage::from_response(url, &download, &response, cx) {
         page.store(url, cx).await;
     }
     Ok(download)
@@ -95,7 +95,7 @@ pub(super) async fn get_any(url: &str, deadline: &CallDeadline, cx: &ToolContext
 
 /// How much of a body that begins so is downloaded.
 pub(super) fn most(head: &[u8]) -> usize {
-    if pdf::is_pdf(head) || PictureFormat::of(head).is_some() { LARGEST_DOCUMENT } else { LARGEST_PAGE }
+    if pdf::is_pdf(head) || PictureFormat::detect(head).is_some() { LARGEST_DOCUMENT } else { LARGEST_PAGE }
 }
 
 /// Receives up to the limit. A part of a body is a result; an error before the first byte is an error.

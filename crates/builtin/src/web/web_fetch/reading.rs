@@ -75,7 +75,7 @@ impl Extractor {
 pub(super) async fn read(download: PageDownload, mode: Mode, cx: &ToolContext) -> Result<Reading, ToolError> {
     let media = MediaType::parse(&download.content_type);
     let notes = notes(&download);
-    if let Some(format) = PictureFormat::of(&download.body) {
+    if let Some(format) = PictureFormat::detect(&download.body) {
         return picture(download, format).await;
     }
     if pdf::is_pdf(&download.body) {
@@ -108,7 +108,7 @@ fn text(download: &PageDownload, media: &MediaType, mode: Mode) -> PageText {
     if mode == Mode::Raw {
         return plain(Extractor::Raw, decoded.into_owned());
     }
-    match Kind::of(&media.essence, &decoded) {
+    match Kind::detect(&media.essence, &decoded) {
         Kind::Html => html(&decoded, &download.url, style),
         Kind::Feed => {
             let feed = haft_extract::read_feed(&decoded);
@@ -146,7 +146,7 @@ enum Kind {
 }
 
 impl Kind {
-    fn of(essence: &str, text: &str) -> Self {
+    fn detect(essence: &str, text: &str) -> Self {
         let begins = text.trim_start();
         match essence {
             "text/markdown" | "text/x-markdown" => Self::Markdown,

@@ -57,7 +57,7 @@ fn now(cx: &ToolContext) -> u64 {
 }
 
 /// The results of the same search a short time ago.
-pub(super) async fn stored(key: &str, cx: &ToolContext) -> Option<Vec<SearchHit>> {
+pub(super) async fn look_up(key: &str, cx: &ToolContext) -> Option<Vec<SearchHit>> {
     let stored: StoredHits = serde_json::from_slice(&cx.page_cache()?.get(key).await?).ok()?;
     (now(cx).saturating_sub(stored.searched) < cx.web().cache_time.as_secs()).then_some(stored.hits)
 }

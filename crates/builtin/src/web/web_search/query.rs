@@ -60,7 +60,7 @@ impl SearchQuery {
     }
 
     /// How many results to ask for.
-    pub(super) fn wanted(&self) -> u8 {
+    pub(super) fn request_count(&self) -> u8 {
         if self.allowed.is_empty() && self.blocked.is_empty() { self.count } else { MOST }
     }
 

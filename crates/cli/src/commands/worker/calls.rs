@@ -21,7 +21,7 @@ impl WorkerRunner {
                 ToolResult { call_id: work.call_id, tool: work.tool.into(), outcome: Err(error), elapsed: Duration::ZERO, stored: None }
             }
         };
-        json!({ "result": TurnEventRecord::of(&TurnEvent::ToolEnd(&result)) }).to_string()
+        json!({ "result": TurnEventRecord::from_event(&TurnEvent::ToolEnd(&result)) }).to_string()
     }
 
     async fn run_call(&self, work: &CallWork) -> Result<ToolResult, Failure> {

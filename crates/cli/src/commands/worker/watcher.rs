@@ -54,7 +54,7 @@ impl TurnSink {
 
 impl TurnWatcher for TurnSink {
     fn event(&self, event: &TurnEvent<'_>) {
-        self.send(RemoteEvent::Event { event: TurnEventRecord::of(event) });
+        self.send(RemoteEvent::Event { event: TurnEventRecord::from_event(event) });
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct Authorization {
 
 impl Authorization {
     /// The sign-in of this server; `None` if it cannot have one: it is given a token, or its address is not encrypted.
-    pub(crate) fn of(data_folder: &Path, settings: &ServerSettings) -> Option<Self> {
+    pub(crate) fn for_server(data_folder: &Path, settings: &ServerSettings) -> Option<Self> {
         let ServerTransport::Http(HttpServer { url, token: None, oauth, .. }) = &settings.transport else { return None };
         let address = Url::parse(url).ok().filter(may_carry_tokens)?;
         drop(address);
@@ -74,7 +74,7 @@ impl Authorization {
 
     /// Notes what a refusal asks for, so that the next sign-in asks for it; says what to do, as part of a sentence.
     pub(crate) async fn refused(&self, status: StatusCode, headers: &HeaderMap) -> Option<String> {
-        let challenge = AuthChallenge::of(headers);
+        let challenge = AuthChallenge::from_headers(headers);
         let is_step_up = status == StatusCode::FORBIDDEN && challenge.wants_more_rights();
         if status != StatusCode::UNAUTHORIZED && !is_step_up {
             return None;

@@ -22,7 +22,7 @@ pub(crate) struct AuthChallenge {
 
 impl AuthChallenge {
     /// The challenge for bearer tokens; an empty one if the headers hold none.
-    pub(crate) fn of(headers: &HeaderMap) -> Self {
+    pub(crate) fn from_headers(headers: &HeaderMap) -> Self {
         let values = headers.get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
         values.filter(|value| value.len() <= MAX_HEADER).find_map(bearer).unwrap_or_default()
     }

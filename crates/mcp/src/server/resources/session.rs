@@ -43,10 +43,10 @@ impl SessionResources {
     }
 
     /// Paths in the workspace of the files that were read or written.
-    fn seen(&self) -> Vec<String> {
+    fn seen_paths(&self) -> Vec<String> {
         let workspace = self.session.workspace();
         let workspace = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
-        let paths = self.session.seen().paths();
+        let paths = self.session.seen_files().paths();
         let inside = paths.iter().filter_map(|path| if path.is_absolute() { path.strip_prefix(&workspace).ok() } else { Some(path) });
         inside.filter_map(Path::to_str).filter(|name| !name.is_empty()).map(str::to_owned).take(MOST).collect()
     }
@@ -74,7 +74,7 @@ impl SessionResources {
 
     async fn page(&self, uri: &str) -> Result<ResourcePage, ResourceFault> {
         let (address, position) = split(uri).ok_or(ResourceFault::Unknown)?;
-        let path = self.path(address, &self.seen()).ok_or(ResourceFault::Unknown)?;
+        let path = self.path(address, &self.seen_paths()).ok_or(ResourceFault::Unknown)?;
         let mut arguments = json!({ "path": path, "again": true });
         if let Some(Position { line, column }) = position {
             arguments["offset"] = json!(line);
@@ -90,7 +90,7 @@ impl SessionResources {
 impl ResourceSource for SessionResources {
     fn list(&self) -> Vec<ResourceListing> {
         let mut listed = self.spilled();
-        listed.extend(self.seen().into_iter().map(|name| self.file(name)));
+        listed.extend(self.seen_paths().into_iter().map(|name| self.file(name)));
         listed
     }
 
@@ -111,7 +111,7 @@ impl ResourceSource for SessionResources {
     }
 
     fn versions(&self, uris: &[String]) -> Vec<Option<u64>> {
-        let seen = self.seen();
+        let seen = self.seen_paths();
         let path = |uri: &String| split(uri).and_then(|(address, _)| self.path(address, &seen));
         uris.iter().map(|uri| version(&self.session.workspace().join(path(uri)?))).collect()
     }

@@ -8,7 +8,7 @@ use super::super::query::{Freshness, SearchQuery};
 use super::{address, get, list, text};
 
 pub(super) fn request(endpoint: &SearchEndpoint, query: &SearchQuery) -> Result<HttpRequest, ToolError> {
-    let (words, count) = (query.with_sites(), query.wanted().to_string());
+    let (words, count) = (query.with_sites(), query.request_count().to_string());
     let country = query.country.as_ref().map(|country| country.to_ascii_uppercase());
     let freshness = query.freshness.map(freshness);
     let url = address(

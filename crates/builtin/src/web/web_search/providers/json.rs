@@ -12,7 +12,7 @@ pub(super) fn request(endpoint: &SearchEndpoint, query: &SearchQuery) -> Result<
     let encoded = |text: &str| byte_serialize(text.as_bytes()).collect::<String>();
     let values = [
         ("{query}", encoded(&query.with_sites())),
-        ("{count}", query.wanted().to_string()),
+        ("{count}", query.request_count().to_string()),
         ("{country}", encoded(query.country.as_deref().unwrap_or_default())),
         ("{language}", encoded(query.language.as_deref().unwrap_or_default())),
         ("{freshness}", query.freshness.and_then(Freshness::word).unwrap_or_default().to_owned()),

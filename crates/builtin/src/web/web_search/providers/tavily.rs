@@ -8,7 +8,7 @@ use super::super::query::{Freshness, SearchQuery};
 use super::{address, list, text};
 
 pub(super) fn request(endpoint: &SearchEndpoint, query: &SearchQuery) -> Result<HttpRequest, ToolError> {
-    let mut body = json!({"query": query.text, "max_results": query.wanted()});
+    let mut body = json!({"query": query.text, "max_results": query.request_count()});
     for (name, domains) in [("include_domains", &query.allowed), ("exclude_domains", &query.blocked)] {
         if !domains.is_empty() {
             body[name] = json!(domains);
