@@ -102,7 +102,7 @@ fn positional(text: String, definition: Option<&ToolDefinition>, flags: &mut Map
     let message = format!(
         "'{}' is not a JSON object\n\nGive each parameter by its flag, such as --{}; `haft call {name} --help` lists them.\n",
         display::escape_line(&text),
-        parameters::of(definition).first().map_or("PARAMETER VALUE".to_owned(), |first| format!("{} VALUE", first.name)),
+        parameters::list(definition).first().map_or("PARAMETER VALUE".to_owned(), |first| format!("{} VALUE", first.name)),
     );
     Err(clap::Error::raw(ErrorKind::ValueValidation, message))
 }

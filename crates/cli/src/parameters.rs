@@ -18,7 +18,7 @@ pub(crate) struct FlagParameter<'d> {
 }
 
 /// The parameters of a tool, in the order of its schema.
-pub(crate) fn of(definition: &ToolDefinition) -> Vec<FlagParameter<'_>> {
+pub(crate) fn list(definition: &ToolDefinition) -> Vec<FlagParameter<'_>> {
     in_schema(&definition.parameters)
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn only_required_text(definition: &ToolDefinition) -> Option<&str> {
 pub(crate) fn missing_text(definition: &ToolDefinition, is_given: impl Fn(&str) -> bool) -> Option<&str> {
     let is_shown = |name: &str| definition.parameters.hints().shown_required.iter().any(|shown| shown == name);
     let is_missing = |name: &str| !is_given(name);
-    let required = of(definition).into_iter().filter(|parameter| parameter.required || is_shown(parameter.name));
+    let required = list(definition).into_iter().filter(|parameter| parameter.required || is_shown(parameter.name));
     let mut required = required.filter(|parameter| is_missing(parameter.name));
     let only = required.next().filter(|parameter| type_of(parameter.schema) == "string")?;
     required.next().is_none().then_some(only.name)
@@ -112,7 +112,7 @@ impl FlagParameter<'_> {
 /// Adds the flags of a tool to a command. A parameter with the name of a haft flag can be given as JSON only.
 pub(crate) fn augment(mut command: Command, definition: &ToolDefinition, mut taken: Vec<String>) -> Command {
     let mut hidden = Vec::new();
-    for parameter in of(definition) {
+    for parameter in list(definition) {
         if taken.iter().any(|name| name == parameter.name) {
             hidden.push(format!("'{}'", parameter.name));
             continue;
@@ -129,7 +129,7 @@ pub(crate) fn augment(mut command: Command, definition: &ToolDefinition, mut tak
 
 /// Other spellings of a flag: with hyphens, and the aliases of the tool.
 fn spellings(parameter: &FlagParameter<'_>, definition: &ToolDefinition, taken: &mut Vec<String>) -> Vec<String> {
-    let known = of(definition);
+    let known = list(definition);
     let others = definition.parameters.hints().aliases.iter().filter(|(_, name)| name == parameter.name).map(|(alias, _)| alias.clone());
     let mut spellings = Vec::new();
     for spelling in std::iter::once(parameter.name.to_owned()).chain(others).flat_map(|name| [name.replace('_', "-"), name]) {
@@ -145,7 +145,7 @@ fn spellings(parameter: &FlagParameter<'_>, definition: &ToolDefinition, taken: 
 /// The arguments of the flags.
 pub(crate) fn collect(matches: &ArgMatches, definition: &ToolDefinition) -> Map<String, Value> {
     let mut arguments = Map::new();
-    for parameter in of(definition) {
+    for parameter in list(definition) {
         if let Ok(Some(texts)) = matches.try_get_many::<String>(&parameter.id()) {
             arguments.insert(parameter.name.to_owned(), parameter.value(texts.cloned().collect()));
         }

@@ -187,7 +187,7 @@ impl Wire {
 
     /// As [`Wire::with_registry`], with a configuration that has no errors.
     pub(crate) fn with_config(registry: Arc<Registry>, common: &Common, workspace: &Path, loaded: &Loaded) -> Result<Self, Failure> {
-        Self::with_settings(settings::of(common, workspace.to_owned(), loaded.clone())?, registry)
+        Self::with_settings(settings::build(common, workspace.to_owned(), loaded.clone())?, registry)
     }
 
     fn with_settings(settings: Settings, registry: Arc<Registry>) -> Result<Self, Failure> {

@@ -126,7 +126,7 @@ async fn look_for_lost(state: Arc<WorkerState>, stop: CancellationToken, alive: 
         if free == 0 {
             continue;
         }
-        let Ok(lost) = state.handler.work.lost(state.settings.record.topics.clone(), free).await else { continue };
+        let Ok(lost) = state.handler.work.list_lost(state.settings.record.topics.clone(), free).await else { continue };
         for (id, _) in lost {
             let Ok(slot) = Arc::clone(&state.slots).try_acquire_owned() else { break };
             let (state, alive) = (Arc::clone(&state), alive.clone());

@@ -21,7 +21,7 @@ const MOST_BYTES: usize = 1 << 20;
 pub(crate) struct AnswerStamp(u64);
 
 impl AnswerStamp {
-    pub(crate) fn of(parts: &impl Hash) -> Self {
+    pub(crate) fn from_parts(parts: &impl Hash) -> Self {
         let mut hasher = DefaultHasher::new();
         parts.hash(&mut hasher);
         Self(hasher.finish())
@@ -52,7 +52,7 @@ impl AnswerCache {
         make: impl Future<Output = Result<T, ApiError>>,
         is_stable: impl FnOnce(&T) -> bool,
     ) -> Result<Response, ApiError> {
-        if let Some(body) = stamp.and_then(|stamp| self.kept(&question, stamp)) {
+        if let Some(body) = stamp.and_then(|stamp| self.look_up(&question, stamp)) {
             return Ok(json_response(body));
         }
         let answer = make.await?;
@@ -63,7 +63,7 @@ impl AnswerCache {
         Ok(json_response(body))
     }
 
-    fn kept(&self, question: &str, stamp: AnswerStamp) -> Option<Bytes> {
+    fn look_up(&self, question: &str, stamp: AnswerStamp) -> Option<Bytes> {
         let answers = self.answers();
         answers.get(question).filter(|(of, _)| *of == stamp).map(|(_, body)| body.clone())
     }
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     async fn text(cache: &AnswerCache, question: &str, stamp: Option<u64>, made: u32) -> String {
-        let stamp = stamp.map(|stamp| AnswerStamp::of(&stamp));
+        let stamp = stamp.map(|stamp| AnswerStamp::from_parts(&stamp));
         let response = cache.answer(question.to_owned(), stamp, async { Ok(json!(made)) }).await.unwrap();
         let body = axum::body::to_bytes(response.into_body(), 1 << 10).await.unwrap();
         String::from_utf8(body.to_vec()).unwrap()
@@ -118,7 +118,7 @@ mod tests {
     #[tokio::test]
     async fn errors_and_large_answers_are_not_kept_and_the_cache_is_bounded() {
         let cache = AnswerCache::default();
-        let stamp = Some(AnswerStamp::of(&1));
+        let stamp = Some(AnswerStamp::from_parts(&1));
         let failed = cache.answer::<u32>("a".into(), stamp, async { Err(ApiError::not_found("gone")) }).await;
         assert!(failed.is_err() && cache.answers().is_empty());
         cache.answer("a".into(), stamp, async { Ok("x".repeat(MOST_BYTES)) }).await.unwrap();

@@ -38,26 +38,26 @@ pub(crate) struct App {
 impl App {
     /// What answers from the configuration and the tools depend on.
     pub(crate) fn configuration_stamp(&self) -> AnswerStamp {
-        AnswerStamp::of(&self.backend.versions())
+        AnswerStamp::from_parts(&self.backend.versions())
     }
 
     /// What answers about sessions depend on: the store, and what the server holds of running turns, whose every change is an event.
     pub(crate) fn session_stamp(&self) -> Option<AnswerStamp> {
         let revision = self.backend.sessions().revision()?;
-        Some(AnswerStamp::of(&(revision, self.approvals.hub.newest(), self.sessions.open_count())))
+        Some(AnswerStamp::from_parts(&(revision, self.approvals.hub.newest(), self.sessions.open_count())))
     }
 
     /// What answers from files, jobs and past calls depend on: every change of the store, every event, and the second, because other programs
     /// change files, and days end.
     pub(crate) fn file_stamp(&self) -> Option<AnswerStamp> {
         let revision = self.backend.sessions().revision()?;
-        Some(AnswerStamp::of(&(revision, self.moment_stamp()?)))
+        Some(AnswerStamp::from_parts(&(revision, self.moment_stamp()?)))
     }
 
     /// The configuration, the newest event and the second.
     pub(crate) fn moment_stamp(&self) -> Option<AnswerStamp> {
         let second = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs();
-        Some(AnswerStamp::of(&(self.approvals.hub.newest(), self.backend.versions(), second)))
+        Some(AnswerStamp::from_parts(&(self.approvals.hub.newest(), self.backend.versions(), second)))
     }
 
     /// Tells every page that something which it may show has changed.

@@ -103,7 +103,7 @@ impl PageApprovals {
     /// The open questions, oldest first.
     pub(crate) fn open(&self) -> Vec<ApprovalView> {
         let views = self.broker.pending().into_iter();
-        let own = views.map(|request| self.view(&request, self.asked().get(&request.id).map(|asked| asked.at)));
+        let own = views.map(|request| self.view(&request, self.lock_questions().get(&request.id).map(|asked| asked.at)));
         own.chain(self.elsewhere.open()).collect()
     }
 
@@ -128,12 +128,12 @@ impl PageApprovals {
         if let Some(sent) = self.elsewhere.answer(id, fingerprint, &answer, name) {
             return sent;
         }
-        if let Some(asked) = self.asked().get_mut(id) {
+        if let Some(asked) = self.lock_questions().get_mut(id) {
             asked.answered_by.get_or_insert_with(|| name.to_owned());
         }
         let answered = self.broker.answer(id, fingerprint, answer);
         if matches!(answered, Err(AnswerError::WrongFingerprint(_)))
-            && let Some(asked) = self.asked().get_mut(id)
+            && let Some(asked) = self.lock_questions().get_mut(id)
         {
             asked.answered_by = None;
         }
@@ -191,7 +191,7 @@ impl PageApprovals {
     }
 
     // Entries come and go whole, so the map is consistent after a panic elsewhere.
-    fn asked(&self) -> MutexGuard<'_, HashMap<String, AskedQuestion>> {
+    fn lock_questions(&self) -> MutexGuard<'_, HashMap<String, AskedQuestion>> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -207,7 +207,7 @@ impl Approver for SharedApprover {
         Box::pin(async move {
             let now = SystemTime::now();
             let mut open = OpenEvents::new(&self.page, &request);
-            self.page.asked().insert(request.id.clone(), AskedQuestion { at: now, answered_by: None });
+            self.page.lock_questions().insert(request.id.clone(), AskedQuestion { at: now, answered_by: None });
             let view = self.page.view(&request, Some(now));
             // Opened in the broker before it is announced: who answers at once must find it.
             let mut on_page = self.page.broker.ask(request.clone());
@@ -240,7 +240,7 @@ impl Approver for SharedApprover {
 
 impl SharedApprover {
     fn answered_by(&self, id: &str) -> String {
-        self.page.asked().get(id).and_then(|asked| asked.answered_by.clone()).unwrap_or_else(|| "nobody".into())
+        self.page.lock_questions().get(id).and_then(|asked| asked.answered_by.clone()).unwrap_or_else(|| "nobody".into())
     }
 }
 
@@ -264,7 +264,7 @@ impl<'a> OpenEvents<'a> {
 
 impl Drop for OpenEvents<'_> {
     fn drop(&mut self) {
-        self.page.asked().remove(&self.id);
+        self.page.lock_questions().remove(&self.id);
         self.page.add_wait((self.session.clone(), self.call_id.clone()), self.since.elapsed());
         let data = json!({ "id": self.id, "session": self.session, "answer": self.answer, "by": self.by });
         self.page.hub.send("approval_closed", Some(&self.session), &data);

@@ -51,8 +51,8 @@ impl ServedSessions {
     }
 
     /// Shows what happens in a turn that another process runs.
-    pub async fn told(&self, session: &str, event: RemoteEvent) {
-        self.host.told(session, event).await;
+    pub async fn mirror_event(&self, session: &str, event: RemoteEvent) {
+        self.host.mirror_event(session, event).await;
     }
 
     /// The sessions of which a turn is shown that another process runs for another server.

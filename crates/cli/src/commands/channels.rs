@@ -32,7 +32,7 @@ pub(crate) fn run(common: &Common, command: &ChannelsCommand, output: &Output) -
             ChannelsCommand::Pair { name } => pair(&service, name, output).await,
             ChannelsCommand::Senders { command: SendersCommand::List } => senders(&service, output).await,
             ChannelsCommand::Senders { command: SendersCommand::Remove { name, sender } } => remove(&service, name, sender, output).await,
-            ChannelsCommand::Sent { name, limit } => sent(&service, name.as_deref(), *limit, output).await,
+            ChannelsCommand::Sent { name, limit } => list_sent(&service, name.as_deref(), *limit, output).await,
         }
     })
 }
@@ -58,7 +58,7 @@ fn row(report: &ChannelReport) -> Value {
     })
 }
 
-fn known<'a>(reports: &'a [ChannelReport], name: &str) -> Result<&'a ChannelReport, Failure> {
+fn find_report<'a>(reports: &'a [ChannelReport], name: &str) -> Result<&'a ChannelReport, Failure> {
     if let Some(report) = reports.iter().find(|report| report.name == name) {
         return Ok(report);
     }
@@ -93,7 +93,7 @@ fn list(service: &ChannelService, output: &Output) -> Result<Exit, Failure> {
 
 async fn test(service: &ChannelService, name: &str, output: &Output) -> Result<Exit, Failure> {
     let reports = service.reports();
-    let asks = known(&reports, name)?.kind != ChannelKind::Webhook.as_str();
+    let asks = find_report(&reports, name)?.kind != ChannelKind::Webhook.as_str();
     let who = service.probe(name).await.map_err(|why| {
         Failure::failed("network_error", format!("the channel '{name}' does not work: {why}")).help("check its table in the configuration")
     })?;
@@ -106,7 +106,7 @@ async fn test(service: &ChannelService, name: &str, output: &Output) -> Result<E
 
 async fn pair(service: &ChannelService, name: &str, output: &Output) -> Result<Exit, Failure> {
     let reports = service.reports();
-    let report = known(&reports, name)?;
+    let report = find_report(&reports, name)?;
     if !report.receives {
         return Err(Failure::usage(format!("the channel '{name}' takes no messages"))
             .help(format!("set receive = true in [channels.{name}], and run `haft serve`")));
@@ -145,7 +145,7 @@ async fn remove(service: &ChannelService, name: &str, sender: &str, output: &Out
     output.show(|| json!({ "channel": name, "removed": sender }), || format!("{} is shut out\n", display::escape_line(sender)))
 }
 
-async fn sent(service: &ChannelService, name: Option<&str>, limit: u64, output: &Output) -> Result<Exit, Failure> {
+async fn list_sent(service: &ChannelService, name: Option<&str>, limit: u64, output: &Output) -> Result<Exit, Failure> {
     let limit = usize::try_from(limit).unwrap_or(20);
     let sent = store(service)?.outgoing(name, limit, SystemTime::now()).await?;
     if sent.is_empty() {

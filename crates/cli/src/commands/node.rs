@@ -32,7 +32,7 @@ pub(crate) fn run(common: &Common, command: &NodeCommand, output: &Output) -> Re
             NodeCommand::Approve { code } => approve(&control, code, output).await,
             NodeCommand::Reject { id } => {
                 needed(&control, &ControlRequest::Reject { id: id.clone() }).await?;
-                done(&format!("rejected {}", display::escape_line(id)), output)
+                show_done(&format!("rejected {}", display::escape_line(id)), output)
             }
             NodeCommand::Revoke { node } => revoke(&wire, &control, node, output).await,
             NodeCommand::Rename { node, name } => rename(&wire, &control, node, name, output).await,
@@ -53,7 +53,7 @@ async fn needed(control: &ControlClient, request: &ControlRequest) -> Result<Val
     })
 }
 
-fn done(text: &str, output: &Output) -> Result<Exit, Failure> {
+fn show_done(text: &str, output: &Output) -> Result<Exit, Failure> {
     output.show(|| json!({ "done": text }), || format!("{text}\n"))
 }
 
@@ -119,7 +119,7 @@ async fn revoke(wire: &Wire, control: &ControlClient, node: &str, output: &Outpu
         book.remove(&found.id).map_err(broken)?;
         found.name
     };
-    done(&format!("{revoked} is revoked, and cannot connect any more"), output)
+    show_done(&format!("{revoked} is revoked, and cannot connect any more"), output)
 }
 
 async fn rename(wire: &Wire, control: &ControlClient, node: &str, name: &str, output: &Output) -> Result<Exit, Failure> {
@@ -130,7 +130,7 @@ async fn rename(wire: &Wire, control: &ControlClient, node: &str, name: &str, ou
         let (book, found) = book_entry(wire, node)?;
         book.rename(&found.id, name).map_err(broken)?
     };
-    done(&format!("it is called {renamed} now; rules that name it by its former name do not hold for it any more"), output)
+    show_done(&format!("it is called {renamed} now; rules that name it by its former name do not hold for it any more"), output)
 }
 
 fn book_entry(wire: &Wire, node: &str) -> Result<(PairingBook, haft_nodes::PairedNode), Failure> {

@@ -52,7 +52,7 @@ pub(crate) fn run(common: &Common, request: &RunArgs, output: &Output) -> Result
             output: schema.clone(),
         };
         // Before the session is opened: a command or file that is not there leaves no empty one.
-        let sent = sent(&wire, request, &prompt).await?;
+        let sent = expand_prompt(&wire, request, &prompt).await?;
         let message = attachments::message(&wire, &sent, &request.files).await?;
         let mut conversation = conversation::open(&wire, start, watcher).await?;
         if let Err(failure) = attachments::check_pictures(&message, conversation.runner.provider.model()) {
@@ -87,7 +87,7 @@ pub(crate) fn run(common: &Common, request: &RunArgs, output: &Output) -> Result
 }
 
 /// What the model gets of a prompt: a command of the user is expanded.
-async fn sent(wire: &Wire, request: &RunArgs, prompt: &str) -> Result<Prompt, Failure> {
+async fn expand_prompt(wire: &Wire, request: &RunArgs, prompt: &str) -> Result<Prompt, Failure> {
     match user_commands::parse(prompt) {
         // What a program writes to standard input is data.
         _ if request.prompt == "-" => Ok(Prompt::data(prompt.to_owned())),

@@ -34,7 +34,7 @@ pub(crate) fn run(common: &Common, command: &TenantsCommand, output: &Output) ->
 
 fn add(common: &Common, tenants: &TenantsFolder, request: &AddTenantArgs, output: &Output) -> Result<Exit, Failure> {
     let _lock = tenants.lock()?;
-    let tenant = tenants.named(&request.name)?;
+    let tenant = tenants.folder_for(&request.name)?;
     if tenant.path().exists() {
         return Err(Failure::failed("conflict", format!("there is a tenant '{}' already", request.name)).help("`haft tenants list`"));
     }

@@ -69,7 +69,7 @@ pub(super) fn of_common_flags(command: Command) -> Command {
 
 /// The command of a tool with the values of its parameters: those of an enumeration, or paths.
 pub(super) fn of_parameters(mut command: Command, definition: &ToolDefinition) -> Command {
-    for parameter in parameters::of(definition) {
+    for parameter in parameters::list(definition) {
         let (id, choices) = (parameter.id(), parameter.choices());
         let is_path = parameter.name.ends_with("path") || parameter.name == "workdir";
         if command.get_arguments().all(|argument| argument.get_id() != id.as_str()) {
@@ -144,14 +144,14 @@ fn skills() -> Vec<CompletionCandidate> {
 
 fn sessions() -> Vec<CompletionCandidate> {
     let filter = SessionFilter { limit: Some(MOST), ..SessionFilter::default() };
-    let listed = stored(|store| async move { Ok(store.sessions().list(filter).await?) }).unwrap_or_default();
+    let listed = read_store(|store| async move { Ok(store.sessions().list(filter).await?) }).unwrap_or_default();
     let one = |session: haft_store::SessionRecord| CompletionCandidate::new(session.id).help(session.title.map(Into::into));
     candidates([LAST]).into_iter().chain(listed.into_iter().map(one)).collect()
 }
 
 fn calls() -> Vec<CompletionCandidate> {
     let filter = CallFilter { limit: Some(MOST), ..CallFilter::default() };
-    let listed = stored(|store| async move { Ok(store.list(filter).await?) }).unwrap_or_default();
+    let listed = read_store(|store| async move { Ok(store.list(filter).await?) }).unwrap_or_default();
     let one = |call: haft_store::CallRecord| CompletionCandidate::new(call.id).help(Some(call.tool.into()));
     candidates([LAST]).into_iter().chain(listed.into_iter().map(one)).collect()
 }
@@ -163,7 +163,7 @@ fn configured() -> Option<Wire> {
 }
 
 /// Reads from the database, if there is one.
-fn stored<T, F: Future<Output = Result<T, Failure>>>(read: impl FnOnce(Arc<StateStore>) -> F) -> Option<T> {
+fn read_store<T, F: Future<Output = Result<T, Failure>>>(read: impl FnOnce(Arc<StateStore>) -> F) -> Option<T> {
     let folder: PathBuf = wire::data_folder().ok()?;
     if wire::store_address().is_none() && !folder.join("haft.db").exists() {
         return None;

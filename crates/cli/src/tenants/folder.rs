@@ -39,7 +39,7 @@ impl TenantsFolder {
 
     /// One that there is.
     pub(crate) fn find(&self, name: &str) -> Result<TenantFolder, Failure> {
-        let tenant = self.named(name)?;
+        let tenant = self.folder_for(name)?;
         if tenant.exists() {
             return Ok(tenant);
         }
@@ -50,7 +50,7 @@ impl TenantsFolder {
     }
 
     /// The folder for a name, whether it is there or not.
-    pub(crate) fn named(&self, name: &str) -> Result<TenantFolder, Failure> {
+    pub(crate) fn folder_for(&self, name: &str) -> Result<TenantFolder, Failure> {
         let is_plain = |ch: char| ch.is_ascii_lowercase() || ch.is_ascii_digit();
         let is_name = name.len() <= MOST_NAME && name.starts_with(is_plain) && name.chars().all(|ch| is_plain(ch) || ch == '-');
         if is_name {

@@ -40,7 +40,7 @@ impl Lineage {
         let (mut levels, mut sandbox, mut above) = (Vec::new(), status.sandbox, Some(status.clone()));
         let mut root = wire.settings.agent.clone();
         while let Some(status) = above.take().filter(|_| levels.len() < MAX_LEVELS) {
-            let agent_type = find_type(&types, &status.agent_type).map_err(|error| gone(&status, error.message()))?.clone();
+            let agent_type = find_type(&types, &status.agent_type).map_err(|error| resume_error(&status, error.message()))?.clone();
             wire.known_agent(&status.agent)?;
             sandbox = sandbox.max(status.sandbox);
             levels.push(LineageLevel { agent: status.agent, agent_type });
@@ -104,7 +104,7 @@ impl Lineage {
     }
 }
 
-fn gone(status: &SubAgentStatus, why: &str) -> Failure {
+fn resume_error(status: &SubAgentStatus, why: &str) -> Failure {
     Failure::usage(format!("the sub-agent '{}' cannot be resumed with the rights that it had: {why}", status.label))
         .help(format!("restore the file of its type, or read it with `haft sessions show {}`", status.id))
 }

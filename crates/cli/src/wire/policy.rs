@@ -36,14 +36,14 @@ fn spec(config: &Config, settings: &Provenance) -> PolicySpec {
     spec.disabled = listed(settings.value_at(&["tools", "disabled"]).entries());
     spec.tools = lists(settings, &["tools"]);
     spec.by_provider = by_provider(settings, &["tools"]);
-    spec.agents = named(settings, &["agents"], |name| AgentSpec {
+    spec.agents = read_tables(settings, &["agents"], |name| AgentSpec {
         tools: lists(settings, &["agents", name, "tools"]),
         by_provider: by_provider(settings, &["agents", name, "tools"]),
         rules: rules(settings, &["agents", name, "rules"]),
     });
-    spec.channels = named(settings, &["channels"], |name| ChannelSpec {
+    spec.channels = read_tables(settings, &["channels"], |name| ChannelSpec {
         tools: lists(settings, &["channels", name, "tools"]),
-        senders: named(settings, &["channels", name, "senders"], |sender| lists(settings, &["channels", name, "senders", sender])),
+        senders: read_tables(settings, &["channels", name, "senders"], |sender| lists(settings, &["channels", name, "senders", sender])),
     });
     spec.sandbox = lists(settings, &["sandbox", "tools"]);
     spec.subagents = lists(settings, &["subagents", "tools"]);
@@ -134,13 +134,13 @@ pub(super) fn home() -> Option<PathBuf> {
     Some(home.canonicalize().unwrap_or(home))
 }
 
-fn named<T>(settings: &Provenance, table: &[&str], spec: impl Fn(&str) -> T) -> Vec<(String, T)> {
+fn read_tables<T>(settings: &Provenance, table: &[&str], spec: impl Fn(&str) -> T) -> Vec<(String, T)> {
     settings.names_beneath(table).into_iter().map(|name| (name.clone(), spec(&name))).collect()
 }
 
 fn by_provider(settings: &Provenance, table: &[&str]) -> Vec<(String, ToolLists)> {
     let table = [table, &["by_provider"]].concat();
-    named(settings, &table, |provider| lists(settings, &[&table[..], &[provider]].concat()))
+    read_tables(settings, &table, |provider| lists(settings, &[&table[..], &[provider]].concat()))
 }
 
 fn lists(settings: &Provenance, table: &[&str]) -> ToolLists {

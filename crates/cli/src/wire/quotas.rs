@@ -70,7 +70,7 @@ impl QuotaKind {
         }
     }
 
-    fn shown(self, amount: u64) -> String {
+    fn format_amount(self, amount: u64) -> String {
         match self {
             Self::Calls => format!("{} calls", group_digits(amount)),
             Self::Tokens => format!("{} tokens", group_digits(amount)),
@@ -190,9 +190,9 @@ impl Quotas {
         for kind in QuotaKind::ALL {
             let Some(limit) = self.limit(kind) else { continue };
             let used = self.used(kind).await;
-            let (number, text) = (used.as_ref().ok(), used.as_ref().map_or_else(Clone::clone, |used| kind.shown(*used)));
+            let (number, text) = (used.as_ref().ok(), used.as_ref().map_or_else(Clone::clone, |used| kind.format_amount(*used)));
             let renews = (kind != QuotaKind::Storage).then(renewal);
-            let text = format!("{text} of {}", kind.shown(limit));
+            let text = format!("{text} of {}", kind.format_amount(limit));
             rows.push(json!({ "quota": kind.key(), "limit": limit, "used": number, "text": text, "renews": renews }));
         }
         rows
@@ -209,10 +209,10 @@ fn renewal() -> String {
 fn refusal(kind: QuotaKind, used: u64, limit: u64) -> String {
     let raise =
         if crate::tenants::current().is_some() { "the operator of this server can raise it" } else { "raise it in your configuration" };
-    let (key, most) = (kind.key(), kind.shown(limit));
+    let (key, most) = (kind.key(), kind.format_amount(limit));
     match kind {
         QuotaKind::Storage => {
-            let stored = kind.shown(used);
+            let stored = kind.format_amount(used);
             format!("the quota of {most} for what is stored is used up with {stored} ({key}); remove files or sessions, or {raise}")
         }
         _ => format!("the quota of {most} for one day is used up ({key}); it renews {}, or {raise}", renewal()),

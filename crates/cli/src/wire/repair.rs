@@ -56,12 +56,12 @@ fn name(call: &CallRecord) -> String {
 fn describe(call: &CallRecord, repaired: &RepairedCall) -> Option<String> {
     let cut = format!("{} was cut off when its process ended", name(call));
     Some(match repaired {
-        RepairedCall::Finished(files) => format!("{cut}: all its changes had been made, and stay ({})", named(files)),
-        RepairedCall::TakenBack(files) => format!("{cut}: its changes were incomplete and were taken back ({})", named(files)),
+        RepairedCall::Finished(files) => format!("{cut}: all its changes had been made, and stay ({})", join_names(files)),
+        RepairedCall::TakenBack(files) => format!("{cut}: its changes were incomplete and were taken back ({})", join_names(files)),
         RepairedCall::Failed(UndoError::Changed(files)) => format!(
             "{cut}: its changes are incomplete and stay, because these files were changed since: {}; `haft undo {} --force` takes them \
              back and keeps a copy",
-            named(files),
+            join_names(files),
             call.id
         ),
         RepairedCall::Failed(why) => {
@@ -72,7 +72,7 @@ fn describe(call: &CallRecord, repaired: &RepairedCall) -> Option<String> {
     })
 }
 
-fn named(files: &[PathBuf]) -> String {
+fn join_names(files: &[PathBuf]) -> String {
     let shown: Vec<_> = files.iter().take(MAX_NAMED).map(|file| display::escape_line(&file.to_string_lossy()).into_owned()).collect();
     match files.len().saturating_sub(MAX_NAMED) {
         0 => shown.join(", "),

@@ -80,11 +80,11 @@ pub(super) fn load(common: &Common, registry: &Registry, output: &Output) -> Res
     } else {
         loaded.warnings().filter(|problem| problem.source.layer == ConfigLayer::Environment).for_each(print_problem);
     }
-    of(common, workspace, loaded)
+    build(common, workspace, loaded)
 }
 
 /// The settings of a configuration without errors.
-pub(super) fn of(common: &Common, workspace: PathBuf, loaded: Loaded) -> Result<Settings, Failure> {
+pub(super) fn build(common: &Common, workspace: PathBuf, loaded: Loaded) -> Result<Settings, Failure> {
     let agent = common.agent.clone().unwrap_or_else(|| super::MAIN.into());
     Ok(Settings {
         config: Arc::new(loaded.config),

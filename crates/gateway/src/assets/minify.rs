@@ -17,7 +17,7 @@ impl Minifier {
     /// For a page of these files, name and content of each.
     pub(crate) fn new<'a>(files: impl Iterator<Item = (&'a str, &'a [u8])>) -> Self {
         let scripts = files.filter(|(name, _)| ending(name) == "js").filter_map(|(_, content)| std::str::from_utf8(content).ok());
-        Self { exports: ExportNames::of(scripts) }
+        Self { exports: ExportNames::from_scripts(scripts) }
     }
 
     /// The file as it is sent; kinds that are not known stay as they are.

@@ -115,7 +115,7 @@ impl TokenBook {
             Err(error) => (Vec::new(), Some(error)),
         };
         let next = stored.iter().map(|token| token.id).max().unwrap_or(0);
-        let used = stored.into_iter().filter_map(|token| Some((token.id, TokenRecord::stored(token)?)));
+        let used = stored.into_iter().filter_map(|token| Some((token.id, TokenRecord::from_stored(token)?)));
         let mut tokens: BTreeMap<_, _> = used.filter(|(_, record)| record.is_used(now)).take(MOST_TOKENS / 2).collect();
         // What a token minted does not outlive it, however deep.
         while let Some(orphan) = orphan(&tokens) {
@@ -311,7 +311,7 @@ impl TokenRecord {
         })
     }
 
-    fn stored(token: StoredToken) -> Option<Self> {
+    fn from_stored(token: StoredToken) -> Option<Self> {
         let secrets = token.secrets.iter().map(|secret| parse_hash(secret)).collect::<Option<Vec<_>>>()?;
         let last_used = token.last_used.as_deref().and_then(parse);
         Some(Self {

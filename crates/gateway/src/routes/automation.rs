@@ -70,23 +70,23 @@ impl JobRequest {
             name: self.name,
             schedule: ScheduleText { at: self.at, every: self.every, anchor: None, cron: self.cron, zone: self.zone },
             task: self.message,
-            target: named::<JobTarget>(self.target)?,
+            target: parse_name::<JobTarget>(self.target)?,
             session: self.session,
             agent: self.agent,
             model: self.model,
             timeout: self.timeout_seconds.map(Duration::from_secs),
-            delivery: named::<DeliveryMode>(self.delivery)?,
+            delivery: parse_name::<DeliveryMode>(self.delivery)?,
             channel: self.channel,
             to: self.to,
-            missed: named::<MissedRuns>(self.missed)?,
-            overlap: named::<OverlapRule>(self.overlap)?,
+            missed: parse_name::<MissedRuns>(self.missed)?,
+            overlap: parse_name::<OverlapRule>(self.overlap)?,
             enabled: self.enabled,
             delete_after_run: None,
         })
     }
 }
 
-fn named<T: std::str::FromStr<Err = String>>(name: Option<String>) -> Result<Option<T>, ApiError> {
+fn parse_name<T: std::str::FromStr<Err = String>>(name: Option<String>) -> Result<Option<T>, ApiError> {
     name.map(|name| name.parse()).transpose().map_err(|error: String| ApiError::bad_request(format!("{error}.")))
 }
 

@@ -184,5 +184,5 @@ pub(super) async fn render(token: SignedIn, Body(request): Body<RenderRequest>) 
 
 pub(super) async fn openapi(State(app): State<App>, token: SignedIn) -> Result<Response, ApiError> {
     token.need(Scope::View)?;
-    app.answers.answer("openapi".into(), Some(AnswerStamp::of(&())), async { Ok(openapi::document()) }).await
+    app.answers.answer("openapi".into(), Some(AnswerStamp::from_parts(&())), async { Ok(openapi::document()) }).await
 }

@@ -27,7 +27,7 @@ const MOST_MIRRORS: usize = 10_000;
 
 impl SessionHost {
     /// Shows what happens in a turn that another process runs.
-    pub(crate) async fn told(&self, session: &str, event: RemoteEvent) {
+    pub(crate) async fn mirror_event(&self, session: &str, event: RemoteEvent) {
         match event {
             RemoteEvent::Begin { agent, text, messages } => self.begin_mirror(session, &agent, &text, messages).await,
             RemoteEvent::Event { event } => {

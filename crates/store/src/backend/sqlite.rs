@@ -59,7 +59,7 @@ pub use self::channels::SqliteChannels;
 use self::database::Database;
 pub use self::jobs::SqliteJobs;
 #[cfg(all(test, feature = "postgres"))]
-pub(super) use self::migrate::known as known_version;
+pub(super) use self::migrate::known_version;
 pub(super) use self::retention::BlobFiles;
 pub use self::retention::StorePruner;
 pub use self::sessions::SqliteSessionStore;

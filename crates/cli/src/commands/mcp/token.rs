@@ -33,11 +33,11 @@ fn list(file: &HttpTokenFile, output: &Output) -> Result<Exit, Failure> {
     let columns = [("ID", ColumnFit::Keep), ("ADDRESS", ColumnFit::Keep), ("CREATED", ColumnFit::Keep), ("ENDS", ColumnFit::Cut)];
     let mut table = Table::new(&columns);
     for token in &tokens {
-        let ends = token.expires.map_or_else(|| "with its server".to_owned(), shown);
+        let ends = token.expires.map_or_else(|| "with its server".to_owned(), format_time);
         table.row(vec![
             TableCell::new(&display::escape_line(&token.id)),
             TableCell::new(&token.address.to_string()),
-            TableCell::styled(&shown(token.created), DIM),
+            TableCell::styled(&format_time(token.created), DIM),
             TableCell::new(&ends),
         ]);
     }
@@ -49,7 +49,7 @@ fn new(file: &HttpTokenFile, address: SocketAddr, days: u32, output: &Output) ->
     let token = AccessToken::random().ok_or_else(missing)?;
     let life = TokenLife::For(Duration::from_secs(u64::from(days) * DAY));
     let entry = file.add(address, &token, life).map_err(failed)?;
-    note(&format!("It opens the server at {address} until {}. It is not shown again.", entry.expires.map(shown).unwrap_or_default()));
+    note(&format!("It opens the server at {address} until {}. It is not shown again.", entry.expires.map(format_time).unwrap_or_default()));
     let mut data = described(&entry);
     data["token"] = token.reveal().into();
     output.show(|| data, || format!("Token: {}\n", token.reveal()))
@@ -65,11 +65,11 @@ fn revoke(file: &HttpTokenFile, id: &str, output: &Output) -> Result<Exit, Failu
 }
 
 fn described(token: &HttpTokenEntry) -> Value {
-    json!({ "id": token.id, "address": token.address.to_string(), "created": shown(token.created), "expires": token.expires.map(shown) })
+    json!({ "id": token.id, "address": token.address.to_string(), "created": format_time(token.created), "expires": token.expires.map(format_time) })
 }
 
 /// A time as the other listings have it.
-fn shown(seconds: u64) -> String {
+fn format_time(seconds: u64) -> String {
     local_time(UNIX_EPOCH + Duration::from_secs(seconds), "%Y-%m-%dT%H:%M:%S%:z")
 }
 

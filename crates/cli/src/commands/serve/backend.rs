@@ -56,7 +56,7 @@ struct ConfigState {
 impl ServeBackend {
     pub(super) fn new(common: &Common, output: &Output, wire: Wire, served: ServedParts) -> Self {
         let wire = Arc::new(wire.serving(&served));
-        let (files, wires) = (ConfigFiles::of(&wire), HashMap::from([((None, None, None), Arc::clone(&wire))]));
+        let (files, wires) = (ConfigFiles::read(&wire), HashMap::from([((None, None, None), Arc::clone(&wire))]));
         let config = Mutex::new(ConfigState { wires, own: wire, files, version: 0 });
         Self {
             common: common.clone(),

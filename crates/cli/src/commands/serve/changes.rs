@@ -43,7 +43,7 @@ pub(super) async fn decide(backend: &ServeBackend, decision: &ChangeDecision, ca
     let setup = machine::workspace_session(backend)?;
     let sets = sets(&setup)?;
     let set = find(sets, &decision.id)?;
-    let kept = kept(&set, decision)?;
+    let kept = select_applied(&set, decision)?;
     if !decision.drop.is_empty() {
         let claimed = sets.claim(setup.session.id(), &set.id)?;
         if kept.is_empty() {
@@ -87,7 +87,7 @@ fn index_of(set: &ChangeSet, path: &str) -> Result<usize, Failure> {
 }
 
 /// The changes that are applied, by their index. Every path has to be decided on, so that nothing is lost by oversight.
-fn kept(set: &ChangeSet, decision: &ChangeDecision) -> Result<Vec<usize>, Failure> {
+fn select_applied(set: &ChangeSet, decision: &ChangeDecision) -> Result<Vec<usize>, Failure> {
     let indices = |paths: &[String]| paths.iter().map(|path| index_of(set, path)).collect::<Result<Vec<_>, _>>();
     let (mut kept, dropped) = (indices(&decision.apply)?, indices(&decision.drop)?);
     kept.sort_unstable();

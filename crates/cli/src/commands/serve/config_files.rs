@@ -14,7 +14,7 @@ pub(super) struct ConfigFiles(Vec<(PathBuf, FileFacts)>);
 
 impl ConfigFiles {
     /// The files of a configuration, as they are now.
-    pub(super) fn of(wire: &Wire) -> Self {
+    pub(super) fn read(wire: &Wire) -> Self {
         let settings = &wire.settings;
         let project = settings.workspace.join(".haft/config.toml");
         let named = || wire::config_file(&settings.common);

@@ -87,7 +87,7 @@ impl TenantProcesses {
     pub(super) async fn follow_removals(self: Arc<Self>) {
         loop {
             tokio::time::sleep(LOOK).await;
-            let gone: Vec<_> = self.known().slots.extract_if(|_, slot| !slot.tenant.exists()).map(|(_, slot)| slot).collect();
+            let gone: Vec<_> = self.lock_tenants().slots.extract_if(|_, slot| !slot.tenant.exists()).map(|(_, slot)| slot).collect();
             for slot in gone {
                 slot.end().await;
             }
@@ -96,7 +96,7 @@ impl TenantProcesses {
 
     /// Ends all processes.
     pub(super) async fn end(&self) {
-        let slots: Vec<_> = self.known().slots.drain().map(|(_, slot)| slot).collect();
+        let slots: Vec<_> = self.lock_tenants().slots.drain().map(|(_, slot)| slot).collect();
         // Each gets the word before the first is waited for.
         for slot in &slots {
             drop(slot.process.lock().await.child.as_mut().and_then(|child| child.stdin.take()));
@@ -108,7 +108,7 @@ impl TenantProcesses {
 
     /// The tenant whose secrets begin so. The folders are read again for one that is not known, but not with every wrong token.
     fn slot(&self, route: &str) -> Option<Arc<TenantSlot>> {
-        let mut known = self.known();
+        let mut known = self.lock_tenants();
         if !known.slots.contains_key(route) && known.looked.is_none_or(|looked| looked.elapsed() > LOOK) {
             known.looked = Some(Instant::now());
             for tenant in self.folder.list() {
@@ -142,7 +142,7 @@ impl TenantProcesses {
     }
 
     async fn start(&self, tenant: &TenantFolder) -> Result<Child, Failure> {
-        if self.known().slots.values().filter(|slot| slot.process.try_lock().is_ok_and(|process| process.child.is_some())).count()
+        if self.lock_tenants().slots.values().filter(|slot| slot.process.try_lock().is_ok_and(|process| process.child.is_some())).count()
             >= MOST_RUNNING
         {
             return Err(Failure::failed("unavailable", format!("{MOST_RUNNING} tenants are in use")));
@@ -193,7 +193,7 @@ impl TenantProcesses {
     }
 
     // Entries come and go whole, so the map is consistent after a panic elsewhere.
-    fn known(&self) -> MutexGuard<'_, KnownTenants> {
+    fn lock_tenants(&self) -> MutexGuard<'_, KnownTenants> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

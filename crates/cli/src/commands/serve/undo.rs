@@ -63,7 +63,7 @@ async fn preview(data_folder: &Path, images: Vec<PreImageRecord>, irreversible: 
 async fn file(blobs: &dyn Blobs, image: &PreImageRecord, newest: &PreImageRecord) -> Value {
     let now = content(&image.path);
     let before = match &image.content {
-        Some(id) => kept(blobs, id).await,
+        Some(id) => read_blob(blobs, id).await,
         None => Some(Vec::new()),
     };
     let action = match (&image.content, image.path.exists()) {
@@ -80,7 +80,7 @@ async fn file(blobs: &dyn Blobs, image: &PreImageRecord, newest: &PreImageRecord
 }
 
 /// What was kept of a file; `None` if it is too large to be compared.
-async fn kept(blobs: &dyn Blobs, id: &BlobId) -> Option<Vec<u8>> {
+async fn read_blob(blobs: &dyn Blobs, id: &BlobId) -> Option<Vec<u8>> {
     let (reader, mut content) = (blobs.open(id).await.ok()?, Vec::new());
     reader.take(MOST_BYTES + 1).read_to_end(&mut content).ok()?;
     (content.len() as u64 <= MOST_BYTES).then_some(content)

@@ -229,7 +229,7 @@ async fn follow_once(link: &FleetLink, sessions: &ServedSessions, last: &mut Opt
         // Of another version: what cannot be read is not shown.
         let Ok(SessionEvents { session, events }) = serde_json::from_slice(&event.body) else { continue };
         for event in events {
-            sessions.told(&session, event).await;
+            sessions.mirror_event(&session, event).await;
         }
     }
 }
@@ -237,16 +237,16 @@ async fn follow_once(link: &FleetLink, sessions: &ServedSessions, last: &mut Opt
 /// Shows the turns that run when this server starts, or of which it missed something, as far as their events are kept.
 async fn catch_up(link: &FleetLink, sessions: &ServedSessions, until: u64) {
     for session in sessions.mirrored() {
-        sessions.told(&session, RemoteEvent::Over).await;
+        sessions.mirror_event(&session, RemoteEvent::Over).await;
     }
-    let (held, own) = (link.work.held().await.unwrap_or_default(), sessions.running());
+    let (held, own) = (link.work.list_exclusive().await.unwrap_or_default(), sessions.running());
     for session in held.iter().filter_map(|held| held.strip_prefix(SESSION)).filter(|session| own.iter().all(|own| own != session)) {
         let Ok(past) = link.queue.past_events(&subject_of_session(session), until).await else { return };
         let told = past.iter().filter_map(|event| serde_json::from_slice::<SessionEvents>(&event.body).ok());
         let told: Vec<RemoteEvent> = told.flat_map(|told| told.events).collect();
         let earlier_turns = told.iter().rposition(|event| *event == RemoteEvent::Over).map_or(0, |over| over + 1);
         for event in told.into_iter().skip(earlier_turns) {
-            sessions.told(session, event).await;
+            sessions.mirror_event(session, event).await;
         }
     }
 }
@@ -264,11 +264,11 @@ async fn end_lost(link: FleetLink, sessions: ServedSessions, stop: CancellationT
             absent.clear();
             continue;
         }
-        let Ok(held) = link.work.held().await else { continue };
+        let Ok(held) = link.work.list_exclusive().await else { continue };
         let gone: Vec<String> = mirrored.into_iter().filter(|session| !held.contains(&held_by(session))).collect();
         // Its last events may be on their way.
         for session in gone.iter().filter(|session| absent.contains(*session)) {
-            sessions.told(session, RemoteEvent::Over).await;
+            sessions.mirror_event(session, RemoteEvent::Over).await;
         }
         absent = gone;
     }

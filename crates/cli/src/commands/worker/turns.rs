@@ -63,7 +63,7 @@ impl WorkerRunner {
             TurnProgress::Begun => CUT_OFF,
             TurnProgress::Nothing => &turn.text,
         };
-        let volumes = self.volumes.of(&turn.agent);
+        let volumes = self.volumes.for_agent(&turn.agent);
         let folder = volumes.open(&record).await?;
         let wire = self.wire(&turn.agent, Some(folder.clone()), turn.limits.clone())?;
         let chat = Backend::new(wire, &self.output);

@@ -36,7 +36,7 @@ impl AgentVolumes {
         Ok(Self { usual, by_agent })
     }
 
-    pub(super) fn of(&self, agent: &str) -> &SessionVolumes {
+    pub(super) fn for_agent(&self, agent: &str) -> &SessionVolumes {
         self.by_agent.get(agent).unwrap_or(&self.usual)
     }
 }

@@ -109,7 +109,7 @@ mod tests {
     use super::ExportNames;
 
     fn minify(text: &str) -> String {
-        super::minify(text, &ExportNames::of(std::iter::empty()))
+        super::minify(text, &ExportNames::from_scripts(std::iter::empty()))
     }
 
     #[test]
@@ -172,7 +172,7 @@ mod tests {
             "import { other, shown } from './a.js'; import './b.js'; const local = { shown, other: 1 }; local.shown(other, `${shown}`);",
             "const shown = 1; f(shown, shown);",
         ];
-        let exports = ExportNames::of(files.into_iter());
+        let exports = ExportNames::from_scripts(files.into_iter());
         assert_eq!(
             files.map(|text| super::minify(text, &exports)),
             [

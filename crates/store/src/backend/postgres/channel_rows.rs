@@ -53,7 +53,7 @@ pub(super) async fn intend(link: &Link, intent: &SendIntent, since: SystemTime) 
 }
 
 /// The message because of which another is not sent.
-pub(super) async fn known(link: &Link, id: &str, fingerprint: &str, now: SystemTime) -> Result<Option<OutgoingRecord>, Failure> {
+pub(super) async fn find_duplicate(link: &Link, id: &str, fingerprint: &str, now: SystemTime) -> Result<Option<OutgoingRecord>, Failure> {
     let sql = format!("SELECT {COLUMNS} FROM channel_messages WHERE {KNOWN} ORDER BY id = $1 DESC, sequence DESC LIMIT 1");
     row(link, &sql, &[&Text(id), &Text(fingerprint), &i64::MIN]).await?.map(|row| outgoing(&row, now)).transpose()
 }

@@ -69,7 +69,8 @@ impl ChannelStore for PostgresChannels {
                 return Ok(IntentAnswer::Recorded);
             }
             let about = (id, fingerprint, now);
-            let known = self.database.read(about, |link, (id, print, now)| Box::pin(channel_rows::known(link, id, print, *now))).await?;
+            let known =
+                self.database.read(about, |link, (id, print, now)| Box::pin(channel_rows::find_duplicate(link, id, print, *now))).await?;
             Ok(known.map_or(IntentAnswer::Recorded, |record| IntentAnswer::Known(Box::new(record))))
         })
     }

@@ -80,10 +80,10 @@ impl Failure {
     }
 
     /// The error for a caller.
-    pub(super) fn told(&self, server: &str) -> StoreError {
+    pub(super) fn to_store_error(&self, server: &str) -> StoreError {
         let of = |fault, said| StoreError::Server { server: server.to_owned(), fault, said };
         match self {
-            Self::Server(error) => of(fault_of(error), said(error)),
+            Self::Server(error) => of(fault_of(error), server_message(error)),
             Self::Fault(fault, said) => of(*fault, said.clone()),
             Self::Store(error) => of(ServerFault::Other, error.to_string()),
         }
@@ -93,13 +93,13 @@ impl Failure {
     pub(super) fn into_error(self, server: &str) -> StoreError {
         match self {
             Self::Store(error) => error,
-            other => other.told(server),
+            other => other.to_store_error(server),
         }
     }
 }
 
 /// What the server said, or why there is no server.
-fn said(error: &tokio_postgres::Error) -> String {
+fn server_message(error: &tokio_postgres::Error) -> String {
     if let Some(told) = error.as_db_error() {
         return match told.detail() {
             Some(detail) => format!("{}: {detail}", told.message()),

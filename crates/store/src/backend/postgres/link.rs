@@ -90,7 +90,7 @@ pub(super) trait Columns {
     fn path(&self, column: usize) -> Result<PathBuf, Failure>;
     fn maybe_path(&self, column: usize) -> Result<Option<PathBuf>, Failure>;
     /// Texts of which this program knows some.
-    fn known<T: std::str::FromStr<Err: std::fmt::Display>>(&self, column: usize) -> Result<T, Failure>;
+    fn parse_text<T: std::str::FromStr<Err: std::fmt::Display>>(&self, column: usize) -> Result<T, Failure>;
     fn json<T: serde::de::DeserializeOwned>(&self, column: usize) -> Result<T, Failure>;
 }
 
@@ -139,7 +139,7 @@ impl Columns for Row {
         Ok(self.try_get::<_, Option<Vec<u8>>>(column)?.map(values::path))
     }
 
-    fn known<T: std::str::FromStr<Err: std::fmt::Display>>(&self, column: usize) -> Result<T, Failure> {
+    fn parse_text<T: std::str::FromStr<Err: std::fmt::Display>>(&self, column: usize) -> Result<T, Failure> {
         self.text(column)?.parse().map_err(|error| Failure::unreadable(self.columns()[column].name(), error))
     }
 

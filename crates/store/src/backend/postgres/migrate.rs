@@ -54,7 +54,7 @@ const CHAINS: [Chain; 2] =
     [Chain { table: "haft_schema", migrations: MIGRATIONS }, Chain { table: "haft_server_schema", migrations: SERVER_MIGRATIONS }];
 
 impl Chain {
-    fn known(&self) -> i64 {
+    fn known_version(&self) -> i64 {
         self.migrations.last().map_or(0, |migration| migration.version)
     }
 }
@@ -64,7 +64,7 @@ pub(super) async fn apply(link: &Link, server: &str) -> Result<(), Failure> {
     // Nearly always nothing is to be done, and then nothing is locked.
     let mut is_current = true;
     for chain in &CHAINS {
-        is_current = is_current && version(link, chain).await? == Some(chain.known());
+        is_current = is_current && version(link, chain).await? == Some(chain.known_version());
     }
     if is_current {
         return Ok(());
@@ -84,8 +84,8 @@ async fn steps(link: &Link, server: &str) -> Result<(), Failure> {
         // The lowest version that a program has to know.
         link.batch_execute(&format!("ALTER TABLE {table} ADD COLUMN IF NOT EXISTS oldest BIGINT NOT NULL DEFAULT 0")).await?;
         let mut oldest = oldest(link, chain).await?.unwrap_or(0);
-        if found > chain.known() && (oldest == 0 || oldest > chain.known()) {
-            return Err(StoreError::Newer { path: server.into(), found, known: chain.known() }.into());
+        if found > chain.known_version() && (oldest == 0 || oldest > chain.known_version()) {
+            return Err(StoreError::Newer { path: server.into(), found, known: chain.known_version() }.into());
         }
         for migration in chain.migrations.iter().filter(|migration| migration.version > found) {
             link.batch_execute(migration.sql).await?;
@@ -126,6 +126,6 @@ mod tests {
 
     #[test]
     fn both_databases_have_the_same_version() {
-        assert_eq!(super::CHAINS[0].known(), crate::backend::sqlite::known_version());
+        assert_eq!(super::CHAINS[0].known_version(), crate::backend::sqlite::known_version());
     }
 }

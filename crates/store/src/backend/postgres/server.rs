@@ -37,7 +37,7 @@ impl Server {
     pub(super) fn new(address: &str, options: &PostgresOptions) -> Result<Self, StoreError> {
         let mut config: Config = address.parse().map_err(|error| {
             // What is wrong with it must not show the password that is in it.
-            let said = Failure::from(error).told("").to_string();
+            let said = Failure::from(error).to_store_error("").to_string();
             let problem = said.split_once('(').and_then(|(_, rest)| rest.split_once("):")).map_or("it cannot be read", |(said, _)| said);
             StoreError::WrongAddress(problem.to_owned())
         })?;
@@ -66,12 +66,12 @@ impl Server {
 
     /// Connections that are made when they are needed.
     pub(super) fn pool(&self, most: usize) -> Result<Pool, StoreError> {
-        self.built(self.pool_builder(most))
+        self.build_pool(self.pool_builder(most))
     }
 
     /// The connection that writes.
     pub(super) fn writing_pool(&self) -> Result<Pool, StoreError> {
-        self.built(self.pool_builder(1).post_create(Hook::async_fn(use_generic_plans)))
+        self.build_pool(self.pool_builder(1).post_create(Hook::async_fn(use_generic_plans)))
     }
 
     fn pool_builder(&self, most: usize) -> PoolBuilder {
@@ -80,8 +80,8 @@ impl Server {
         Pool::builder(manager).max_size(most).runtime(Runtime::Tokio1).wait_timeout(Some(self.patience))
     }
 
-    fn built(&self, builder: PoolBuilder) -> Result<Pool, StoreError> {
-        builder.build().map_err(|error| Failure::Fault(ServerFault::Other, error.to_string()).told(&self.name))
+    fn build_pool(&self, builder: PoolBuilder) -> Result<Pool, StoreError> {
+        builder.build().map_err(|error| Failure::Fault(ServerFault::Other, error.to_string()).to_store_error(&self.name))
     }
 
     /// A connection of its own, which ends with its task.

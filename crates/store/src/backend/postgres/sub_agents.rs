@@ -114,7 +114,7 @@ fn status(row: &Row) -> Result<SubAgentStatus, Failure> {
         agent_type: row.text(5)?,
         task: row.text(6)?,
         model: row.text(7)?,
-        state: row.known(8)?,
+        state: row.parse_text(8)?,
         background: row.flag(9)?,
         created: row.time(10)?,
         started: row.maybe_time(11)?,
@@ -128,8 +128,8 @@ fn status(row: &Row) -> Result<SubAgentStatus, Failure> {
         error: row.maybe_text(19)?,
         reported: row.flag(20)?,
         is_open: row.flag(21)?,
-        sandbox: row.known(22)?,
+        sandbox: row.parse_text(22)?,
         cwd: row.maybe_path(23)?,
-        thinking: row.maybe_text(24)?.map(|_| row.known(24)).transpose()?,
+        thinking: row.maybe_text(24)?.map(|_| row.parse_text(24)).transpose()?,
     })
 }

@@ -165,7 +165,7 @@ impl PostgresWork {
                      fence = CASE WHEN state IN ('queued', 'claimed') THEN fence + 1 ELSE fence END, \
                      settled = CASE WHEN state IN ('queued', 'claimed') THEN clock_timestamp() ELSE settled END \
                      WHERE id = $1 RETURNING state";
-                row(link, sql, &[&Text(id)]).await?.map(|row| row.known(0)).transpose()
+                row(link, sql, &[&Text(id)]).await?.map(|row| row.parse_text(0)).transpose()
             })
         });
         cancel.await
@@ -207,7 +207,7 @@ impl PostgresWork {
     }
 
     /// Work of these topics that nobody has, although its message should have come: its id and topic, the oldest first.
-    pub async fn lost(&self, topics: Vec<String>, limit: usize) -> Result<Vec<(String, String)>, StoreError> {
+    pub async fn list_lost(&self, topics: Vec<String>, limit: usize) -> Result<Vec<(String, String)>, StoreError> {
         let lost = self.database.read((topics, integer(limit)), |link, (topics, limit)| {
             Box::pin(async move { all(link, LOST, &[topics, limit], |row| Ok((row.text(0)?, row.text(1)?))).await })
         });
@@ -222,13 +222,13 @@ impl PostgresWork {
     /// How much work is in each state.
     pub async fn counts(&self) -> Result<Vec<(WorkState, u64)>, StoreError> {
         let sql = "SELECT state, count(*) FROM work GROUP BY state ORDER BY state";
-        let count = |row: &Row| Ok((row.known(0)?, row.number(1)?));
+        let count = |row: &Row| Ok((row.parse_text(0)?, row.number(1)?));
         let counts = self.database.read((sql, count), |link, (sql, count)| Box::pin(async move { all(link, sql, &[], count).await }));
         counts.await
     }
 
     /// What work that is not settled needs for itself alone.
-    pub async fn held(&self) -> Result<HashSet<String>, StoreError> {
+    pub async fn list_exclusive(&self) -> Result<HashSet<String>, StoreError> {
         let held = self
             .database
             .read((), |link, ()| Box::pin(async move { Ok(all(link, HELD, &[], |row| row.text(0)).await?.into_iter().collect()) }));
@@ -285,7 +285,7 @@ struct LockedWork {
 async fn locked(link: &Link, id: &str) -> Result<Option<LockedWork>, Failure> {
     let Some(row) = row(link, LOCK, &[&Text(id)]).await? else { return Ok(None) };
     Ok(Some(LockedWork {
-        state: row.known(0)?,
+        state: row.parse_text(0)?,
         repeatable: row.flag(1)?,
         attempts: row.signed(2)?,
         worker: row.maybe_text(3)?,
@@ -398,7 +398,7 @@ fn record(row: &Row) -> Result<WorkRecord, Failure> {
     Ok(WorkRecord {
         id: row.text(0)?,
         topic: row.text(1)?,
-        state: row.known(2)?,
+        state: row.parse_text(2)?,
         attempts: row.number(3)?,
         worker: row.maybe_text(4)?,
         outcome: row.maybe_text(5)?,

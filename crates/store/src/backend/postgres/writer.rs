@@ -61,7 +61,7 @@ impl Writer {
                 }
                 Err(failure) => {
                     let name = self.server.name().to_owned();
-                    self.queue.postpone(group, move || failure.told(&name))
+                    self.queue.postpone(group, move || failure.to_store_error(&name))
                 }
             };
             if !held.is_empty() && self.queue.is_closed() {
@@ -93,7 +93,7 @@ impl Writer {
             match self.attempt(group, &mut open).await {
                 Ok(answers) => return Ok(answers),
                 Err(failure) if failure.is_passing() && Instant::now() < deadline => tokio::time::sleep(AGAIN).await,
-                Err(failure) if open.is_some() => return Err(Failure::Fault(ServerFault::Unknown, failure.told("").to_string())),
+                Err(failure) if open.is_some() => return Err(Failure::Fault(ServerFault::Unknown, failure.to_store_error("").to_string())),
                 Err(failure) => return Err(failure),
             }
         }

@@ -87,7 +87,7 @@ impl ChannelStore for SqliteChannels {
             if self.changed(ChannelChange::Intend { intent, since }).await? == 0 {
                 return Ok(IntentAnswer::Recorded);
             }
-            let known = self.database.read(move |connection| Ok(outgoing::known(connection, &id, &fingerprint, now)?)).await?;
+            let known = self.database.read(move |connection| Ok(outgoing::find_duplicate(connection, &id, &fingerprint, now)?)).await?;
             Ok(known.map_or(IntentAnswer::Recorded, |record| IntentAnswer::Known(Box::new(record))))
         })
     }

@@ -24,7 +24,7 @@ const MIGRATIONS: &[&str] = &[
 ];
 
 /// The version this program knows.
-pub(in crate::backend) fn known() -> i64 {
+pub(in crate::backend) fn known_version() -> i64 {
     i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
 }
 
@@ -35,8 +35,8 @@ fn version(connection: &Connection) -> rusqlite::Result<i64> {
 /// Refuses a database of a newer Haft.
 pub(super) fn refuse_newer(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let found = version(connection).map_err(|error| StoreError::database(path, error))?;
-    if found > known() {
-        return Err(StoreError::Newer { path: path.to_owned(), found, known: known() });
+    if found > known_version() {
+        return Err(StoreError::Newer { path: path.to_owned(), found, known: known_version() });
     }
     Ok(())
 }

@@ -33,19 +33,19 @@ impl SqliteSessionStore {
         self.database.written(StoreChange::Session(Box::new(change))).await
     }
 
-    async fn done(&self, change: SessionChange) -> Result<(), StoreError> {
+    async fn apply(&self, change: SessionChange) -> Result<(), StoreError> {
         self.changed(change).await.map(drop)
     }
 
     async fn begin(&self, session: NewSession) -> Result<SessionRecord, StoreError> {
         let record = session.into_record();
-        self.done(SessionChange::Create(record.clone())).await?;
+        self.apply(SessionChange::Create(record.clone())).await?;
         Ok(record)
     }
 
     async fn copy(&self, session: &str, at: Option<u64>) -> Result<String, StoreError> {
         let id = new_id();
-        self.done(SessionChange::Fork { session: session.into(), at, id: id.clone(), now: SystemTime::now() }).await?;
+        self.apply(SessionChange::Fork { session: session.into(), at, id: id.clone(), now: SystemTime::now() }).await?;
         Ok(id)
     }
 
@@ -63,7 +63,7 @@ impl SqliteSessionStore {
         let token = new_id();
         // Made before the answer is there: a caller that stops waiting gives up the claim too.
         let claim = self.releasing(session, token.clone());
-        match self.done(SessionChange::Claim(ClaimRequest { session: session.into(), token, presence, owner })).await {
+        match self.apply(SessionChange::Claim(ClaimRequest { session: session.into(), token, presence, owner })).await {
             Ok(()) => Ok(claim),
             Err(error) => {
                 claim.forget();
@@ -122,24 +122,24 @@ impl SessionStore for SqliteSessionStore {
     }
 
     fn rename<'a>(&'a self, session: &'a str, title: Option<&'a str>) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(self.done(SessionChange::Rename { session: session.into(), title: title.map(Into::into) }))
+        Box::pin(self.apply(SessionChange::Rename { session: session.into(), title: title.map(Into::into) }))
     }
 
     fn set_access<'a>(&'a self, session: &'a str, access: Option<Access>) -> BoxFuture<'a, Result<(), StoreError>> {
         let access = access.map(|level| level.as_str().to_owned());
-        Box::pin(self.done(SessionChange::SetAccess { session: session.into(), access }))
+        Box::pin(self.apply(SessionChange::SetAccess { session: session.into(), access }))
     }
 
     fn set_model<'a>(&'a self, session: &'a str, model: Option<&'a str>) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(self.done(SessionChange::SetModel { session: session.into(), model: model.map(Into::into) }))
+        Box::pin(self.apply(SessionChange::SetModel { session: session.into(), model: model.map(Into::into) }))
     }
 
     fn close<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(self.done(SessionChange::Close(session.into())))
+        Box::pin(self.apply(SessionChange::Close(session.into())))
     }
 
     fn delete<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(self.done(SessionChange::Delete(session.into())))
+        Box::pin(self.apply(SessionChange::Delete(session.into())))
     }
 
     fn fork<'a>(&'a self, session: &'a str, at: Option<u64>) -> BoxFuture<'a, Result<String, StoreError>> {
@@ -176,7 +176,7 @@ impl SessionStore for SqliteSessionStore {
     }
 
     fn add_taint<'a>(&'a self, session: &'a str, taint: StoredTaint) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(self.done(SessionChange::Taint { session: session.into(), taint }))
+        Box::pin(self.apply(SessionChange::Taint { session: session.into(), taint }))
     }
 
     fn taint<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<StoredTaint, StoreError>> {
@@ -185,7 +185,7 @@ impl SessionStore for SqliteSessionStore {
     }
 
     fn set_skills<'a>(&'a self, session: &'a str, skills: Option<&'a str>) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(self.done(SessionChange::SetSkills { session: session.into(), skills: skills.map(Into::into) }))
+        Box::pin(self.apply(SessionChange::SetSkills { session: session.into(), skills: skills.map(Into::into) }))
     }
 
     fn skills<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Option<String>, StoreError>> {
@@ -194,7 +194,7 @@ impl SessionStore for SqliteSessionStore {
     }
 
     fn set_todos<'a>(&'a self, session: &'a str, version: TodoVersion) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(self.done(SessionChange::Todos { session: session.into(), version }))
+        Box::pin(self.apply(SessionChange::Todos { session: session.into(), version }))
     }
 
     fn todos<'a>(&'a self, session: &'a str, limit: usize) -> BoxFuture<'a, Result<Vec<TodoVersion>, StoreError>> {
@@ -203,7 +203,7 @@ impl SessionStore for SqliteSessionStore {
     }
 
     fn add_usage(&self, usage: UsageRecord) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(self.done(SessionChange::Usage(usage)))
+        Box::pin(self.apply(SessionChange::Usage(usage)))
     }
 
     fn session_usage<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<UsageSum, StoreError>> {
@@ -224,7 +224,7 @@ impl SessionStore for SqliteSessionStore {
     fn put_sub_agent(&self, status: SubAgentStatus) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
             let presence = self.announce().await?;
-            self.done(SessionChange::SubAgent { status, presence }).await
+            self.apply(SessionChange::SubAgent { status, presence }).await
         })
     }
 

@@ -11,7 +11,7 @@ pub(in super::super) struct ExportNames {
 }
 
 impl ExportNames {
-    pub(in super::super) fn of<'a>(scripts: impl Iterator<Item = &'a str>) -> Self {
+    pub(in super::super) fn from_scripts<'a>(scripts: impl Iterator<Item = &'a str>) -> Self {
         let exported: BTreeSet<String> = scripts.flat_map(exported).filter(|name| name.len() > 2).collect();
         Self { names: exported.into_iter().enumerate().map(|(index, name)| (name, short_name(index))).collect() }
     }

@@ -32,7 +32,7 @@ impl MemoryVectors for ServerMemory {
     fn count_missing(&self, model: &str) -> Result<u64, StoreError> {
         self.ask(model.to_owned(), |link, (index, model)| {
             Box::pin(async move {
-                let (done, _) = done(link, *index, model).await?;
+                let (done, _) = read_progress(link, *index, model).await?;
                 let counted = row(link, &format!("SELECT count(*) {WITHOUT}"), &[index, &Text(model), &done]).await?;
                 counted.map_or(Ok(0), |row| row.number(0))
             })
@@ -119,12 +119,12 @@ impl MemoryVectors for ServerMemory {
 }
 
 /// The number up to which every chunk has a vector, and the last one.
-async fn done(link: &Link, index: i64, model: &str) -> Result<(i64, i64), Failure> {
+async fn read_progress(link: &Link, index: i64, model: &str) -> Result<(i64, i64), Failure> {
     row(link, DONE, &[&index, &Text(model)]).await?.map_or(Ok((0, 0)), |row| Ok((row.signed(0)?, row.signed(1)?)))
 }
 
 async fn missing(link: &Link, index: i64, model: &str, limit: usize) -> Result<Option<MissingVectors>, Failure> {
-    let (done, last) = done(link, index, model).await?;
+    let (done, last) = read_progress(link, index, model).await?;
     if done >= last {
         return Ok(None);
     }

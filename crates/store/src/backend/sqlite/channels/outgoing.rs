@@ -41,7 +41,12 @@ pub(super) fn intend(connection: &Connection, intent: &SendIntent, since: System
 }
 
 /// The message because of which another is not sent.
-pub(super) fn known(connection: &Connection, id: &str, fingerprint: &str, now: SystemTime) -> rusqlite::Result<Option<OutgoingRecord>> {
+pub(super) fn find_duplicate(
+    connection: &Connection,
+    id: &str,
+    fingerprint: &str,
+    now: SystemTime,
+) -> rusqlite::Result<Option<OutgoingRecord>> {
     let sql = format!("SELECT {COLUMNS} FROM channel_messages WHERE {KNOWN} ORDER BY id = ?1 DESC, sequence DESC LIMIT 1");
     connection.prepare_cached(&sql)?.query_row(params![id, fingerprint, i64::MIN], |row| record(row, now)).optional()
 }
