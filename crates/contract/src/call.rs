@@ -85,19 +85,19 @@ impl ToolResult {
     }
     /// The envelope as text.
     pub fn to_json(&self) -> String {
-        written(&self.envelope())
+        encode_envelope(&self.envelope())
     }
     /// The envelope as a transcript stores it: with the text of a hook, where a hook rewrote it.
     pub fn stored_json(&self) -> String {
         let Some(stored) = &self.stored else { return self.to_json() };
         match &self.outcome {
-            Ok(_) => written(&serde_json::json!({"status": "success", "result": stored})),
-            Err(error) => written(&serde_json::json!({"status": "error", "error_type": error.kind().as_str(), "message": stored})),
+            Ok(_) => encode_envelope(&serde_json::json!({"status": "success", "result": stored})),
+            Err(error) => encode_envelope(&serde_json::json!({"status": "error", "error_type": error.kind().as_str(), "message": stored})),
         }
     }
 }
 
-fn written(envelope: &impl Serialize) -> String {
+fn encode_envelope(envelope: &impl Serialize) -> String {
     // Strings and fixed keys only: this cannot fail, and the fallback is still a well-formed answer.
     serde_json::to_string(envelope)
         .unwrap_or_else(|_| r#"{"status":"error","error_type":"execution_error","message":"The result could not be written."}"#.into())

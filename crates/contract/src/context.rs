@@ -228,8 +228,8 @@ impl ToolContext {
     }
     /// A parameter of this call with a canonical value, as its model writes them: `offset=10`. Results that tell the model
     /// how to continue must speak its words, and count as it does.
-    pub fn written(&self, parameter: &str, value: u64) -> String {
-        self.inner.form.map_or_else(|| format!("{parameter}={value}"), |form| form.written(parameter, value))
+    pub fn write_parameter(&self, parameter: &str, value: u64) -> String {
+        self.inner.form.map_or_else(|| format!("{parameter}={value}"), |form| form.write_parameter(parameter, value))
     }
     /// Who and what this call is.
     pub fn call(&self) -> &CallInfo {

@@ -122,7 +122,7 @@ impl Form {
         self.parameters.iter().find(|parameter| parameter.canonical == canonical)
     }
     /// A parameter with a canonical value, as the model of this dialect writes them: `offset=10`.
-    pub fn written(&self, canonical: &str, value: u64) -> String {
+    pub fn write_parameter(&self, canonical: &str, value: u64) -> String {
         let Some(parameter) = self.find_canonical(canonical) else { return format!("{canonical}={value}") };
         format!("{}={}", parameter.name, parameter.unit.express(&Number::from(value)))
     }
@@ -204,7 +204,7 @@ mod tests {
         for (canonical, value, written) in
             [("offset", 11, "skip=10"), ("offset", 0, "skip=0"), ("timeout", 3, "timeout_ms=3000"), ("limit", 3, "limit=3")]
         {
-            assert_eq!(FORM.written(canonical, value), written);
+            assert_eq!(FORM.write_parameter(canonical, value), written);
         }
     }
 

@@ -227,7 +227,7 @@ impl Engine {
         let mut arguments = call.arguments;
         let checked = check_as(&entry, form, &mut arguments, engine.limits.argument_bytes);
         let checked = checked.inspect_err(|_| trail.set_refused_arguments(arguments))?;
-        let (arguments, prepared) = self.rewritten(&entry, checked, session, stop, trail).await?;
+        let (arguments, prepared) = self.rewrite_arguments(&entry, checked, session, stop, trail).await?;
         let prepared = match prepared {
             Some(prepared) => prepared,
             None => self.planned(&entry, arguments, session, stop, trail).await?,
@@ -288,7 +288,7 @@ impl Engine {
     }
 
     /// The arguments as the hooks left them, and their plan if a hook needed it.
-    async fn rewritten(
+    async fn rewrite_arguments(
         &self,
         entry: &Arc<ToolEntry>,
         checked: CheckedArguments,
@@ -418,7 +418,7 @@ impl Engine {
         let before = trail.original_arguments();
         trail.set_edited(&checked.value);
         trail.set_decision(self.offers(entry, session));
-        let rewritten = self.rewritten(entry, checked, session, stop, trail).await;
+        let rewritten = self.rewrite_arguments(entry, checked, session, stop, trail).await;
         trail.set_original(before);
         let (arguments, prepared) = match rewritten {
             Ok(rewritten) => rewritten,

@@ -92,7 +92,7 @@ pub(crate) fn continue_reading(registry: &Registry, dialect: Dialect, line: usiz
     let entry = registry.get("read_file");
     let form = entry.as_ref().and_then(|entry| entry.definition().form(dialect));
     let (name, offset) =
-        form.map_or_else(|| ("read_file", format!("offset={line}")), |form| (form.name, form.written("offset", line as u64)));
+        form.map_or_else(|| ("read_file", format!("offset={line}")), |form| (form.name, form.write_parameter("offset", line as u64)));
     format!("{name} with that path and {offset}")
 }
 

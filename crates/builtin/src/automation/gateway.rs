@@ -143,7 +143,7 @@ impl Tool for GatewayTool {
                 let schema = gateway.schema(params.path()?)?;
                 Ok(ToolOutput::text(serde_json::to_string(&schema).unwrap_or_default()).with_details(schema))
             }
-            GatewayAction::ConfigPatch => Ok(written(&gateway.patch(&params.patch()?, params.base_hash.as_deref()).await?)),
+            GatewayAction::ConfigPatch => Ok(report_change(&gateway.patch(&params.patch()?, params.base_hash.as_deref()).await?)),
             GatewayAction::Restart => {
                 let wait = Duration::from_secs(params.wait_seconds.unwrap_or(DEFAULT_WAIT).min(LONGEST_WAIT));
                 Ok(ToolOutput::text(gateway.restart(&params.reason(), wait).await?))
@@ -158,7 +158,7 @@ fn question(preview: &ConfigPreview) -> String {
     format!("It changes what is allowed ({}) in {}:\n{}", wider.join(", "), preview.file, preview.difference)
 }
 
-fn written(preview: &ConfigPreview) -> ToolOutput {
+fn report_change(preview: &ConfigPreview) -> ToolOutput {
     let keys: Vec<String> = preview.keys.iter().map(|key| format!("{} ({})", key.key, key.authority.as_str())).collect();
     let text = format!(
         "Changed in {}: {}. Conversations use it from their next message on; `haft undo` takes it back.\n{}",

@@ -180,10 +180,12 @@ impl GlobPage<'_> {
             Some(next) => notes.push(format!(
                 "(Showing files {}-{next} of {total}, newest first. Continue with {}, or narrow the pattern.)",
                 offset + 1,
-                cx.written("offset", next as u64)
+                cx.write_parameter("offset", next as u64)
             )),
             None if found.total == 0 => notes.push(self.nothing()),
-            None if shown.is_empty() => notes.push(format!("(No files at {}: {total} match.)", cx.written("offset", *offset as u64))),
+            None if shown.is_empty() => {
+                notes.push(format!("(No files at {}: {total} match.)", cx.write_parameter("offset", *offset as u64)))
+            }
             None => {}
         }
         if found.late {

@@ -165,7 +165,7 @@ impl Params {
 pub(crate) fn continue_at(dialect: Dialect, line: usize) -> (&'static str, String) {
     let canonical = ("read_file", format!("offset={line}"));
     let form = FORMS.iter().find(|form| form.dialect == dialect);
-    form.map_or(canonical, |form| (form.name, form.written("offset", line as u64)))
+    form.map_or(canonical, |form| (form.name, form.write_parameter("offset", line as u64)))
 }
 
 fn encoding_of(label: &str) -> Result<&'static Encoding, ToolError> {

@@ -88,12 +88,12 @@ impl Process {
             JobAction::Poll => Ok(poll::polled(job, params.patience(), &self.positions, cx).await),
             JobAction::Log => Ok(log::page(job, params.offset, params.limit, cx)),
             JobAction::Kill => Ok(killed(job).await),
-            JobAction::Clear | JobAction::Remove => self.forgotten(params, job, cx).await,
+            JobAction::Clear | JobAction::Remove => self.forget_job(params, job, cx).await,
             _ => input::send(job, params).await,
         }
     }
 
-    async fn forgotten(&self, params: &Params, job: &dyn Job, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+    async fn forget_job(&self, params: &Params, job: &dyn Job, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let status = job.status();
         if status.end.is_none() {
             if params.action == JobAction::Clear {

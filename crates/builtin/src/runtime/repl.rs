@@ -64,7 +64,7 @@ impl Tool for Repl {
         if params.resets() {
             let ended = self.reset(&key).await;
             if params.code.trim().is_empty() {
-                return Ok(forgotten(&params, ended));
+                return Ok(report_reset(&params, ended));
             }
         }
         let (interpreter, remarks) = self.ready(&key, cx).await?;
@@ -101,7 +101,7 @@ impl Repl {
     }
 }
 
-fn forgotten(params: &Params, ended: bool) -> ToolOutput {
+fn report_reset(params: &Params, ended: bool) -> ToolOutput {
     let language = params.language().as_str();
     let text = if ended { "is forgotten; the next call starts afresh" } else { "had not been started; there is nothing to forget" };
     ToolOutput::text(format!("The {language} interpreter {text}.")).with_details(json!({"status": "reset", "language": language}))

@@ -52,7 +52,7 @@ pub(super) fn before(stdout: &[u8], arguments: &Value) -> Result<HookDecision, S
         (Some(answer), _) => return Ok(HookDecision::Answer(ToolOutput::text(answer))),
         (None, _) => {}
     }
-    let rewritten = reply.rewritten(arguments)?;
+    let rewritten = reply.take_arguments(arguments)?;
     Ok(match (decision, rewritten) {
         (ReplyDecision::Ask, arguments) => HookDecision::Ask { reason: reply.reason()?, arguments },
         (_, Some(arguments)) => HookDecision::Rewrite(arguments),
@@ -148,7 +148,7 @@ impl CommandReply {
         Ok(super::shorten(reason.unwrap_or(super::command::NO_REASON)))
     }
 
-    fn rewritten(&mut self, arguments: &Value) -> Result<Option<Value>, String> {
+    fn take_arguments(&mut self, arguments: &Value) -> Result<Option<Value>, String> {
         let whole = match take_object(&mut self.general, "arguments")? {
             Some(whole) => Some(whole),
             None => take_object(&mut self.specific, "updatedInput")?,

@@ -82,7 +82,7 @@ pub(crate) async fn on_worker<T: Send + 'static>(
         return Err(ToolError::execution("No thread is free for the tool: the machine is out of resources. Try again later."));
     };
     // A thread may not be free at once; the wait is bounded by the tool's own timeout.
-    if stop.unless(within(time.timeout, task.begun())).await?.is_none() {
+    if stop.unless(within(time.timeout, task.wait_for_start())).await?.is_none() {
         return Err(not_begun(time.timeout));
     }
     let outcome = finish_within(task.outcome(), time, stop).await?;

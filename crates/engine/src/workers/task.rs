@@ -56,7 +56,7 @@ impl<T: Send + 'static> Task<T> {
     }
 
     /// Resolves when a thread has taken the task up: its time counts from here.
-    pub(crate) async fn begun(&self) {
+    pub(crate) async fn wait_for_start(&self) {
         self.task.begun.notified().await;
     }
 

@@ -164,7 +164,7 @@ impl<'a> CommandReport<'a> {
 
     fn timed_out(&self) -> String {
         let timeout = self.run.timeout.unwrap_or_default();
-        let (seconds, longer) = (timeout.as_secs_f64(), self.cx.written("timeout", (timeout * 2).as_secs().max(1)));
+        let (seconds, longer) = (timeout.as_secs_f64(), self.cx.write_parameter("timeout", (timeout * 2).as_secs().max(1)));
         format!(
             "The command was ended after {seconds} s, its timeout. Give more time, such as {longer}, or put it into the background \
              ({}=true) and follow it with process. It had written:",

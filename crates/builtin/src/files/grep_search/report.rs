@@ -144,11 +144,11 @@ impl<'a> GrepReport<'a> {
             Some(next) => Some(format!(
                 "(Showing {what} {}-{next} of {whole}. Continue with {}, or narrow the search.)",
                 offset + 1,
-                cx.written("offset", next as u64)
+                cx.write_parameter("offset", next as u64)
             )),
             None if total == 0 => Some(self.nothing(found)),
             None if page.rows.is_empty() => {
-                Some(format!("(No {what} at {}: there are {}.)", cx.written("offset", offset as u64), group_digits(total)))
+                Some(format!("(No {what} at {}: there are {}.)", cx.write_parameter("offset", offset as u64), group_digits(total)))
             }
             None => None,
         }

@@ -82,7 +82,7 @@ fn numbered(text: &str, first: usize) -> String {
 fn note(page: &TextPage, window: TextWindow, size: u64, cx: &ToolContext) -> Option<String> {
     let TextWindow { line, column, .. } = window;
     let (last, size) = (page.last_line, || numbers::size(size));
-    let offset = |next: usize| cx.written("offset", next as u64);
+    let offset = |next: usize| cx.write_parameter("offset", next as u64);
     match page.next {
         Some(TextPosition { line: next, column: 1 }) => {
             Some(format!("(Showing lines {line}-{last} of a file of {}. Continue with {}.)", size(), offset(next)))

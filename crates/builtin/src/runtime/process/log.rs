@@ -78,9 +78,9 @@ impl LogWindow {
             return Some(format!("There are {total} lines, counted from 0."));
         }
         let more = if to < total {
-            format!("; {} continues", cx.written("offset", to as u64))
+            format!("; {} continues", cx.write_parameter("offset", to as u64))
         } else {
-            format!("; {} shows those before", cx.written("offset", from.saturating_sub(to - from) as u64))
+            format!("; {} shows those before", cx.write_parameter("offset", from.saturating_sub(to - from) as u64))
         };
         Some(format!("Lines {from}-{} of {total}, counted from 0{more}.", to - 1))
     }

@@ -33,7 +33,7 @@ pub(super) async fn polled(job: &dyn Job, patience: Duration, positions: &ReadPo
         (Some(end), _) => ending(end, &status.command),
         (None, None) => format!("Still running, for {}.", running_time(&status, cx.clock().now())),
         (None, Some(seconds)) => {
-            let wait = cx.written("timeout_ms", seconds * 1000);
+            let wait = cx.write_parameter("timeout_ms", seconds * 1000);
             format!(
                 "Still running, for {}. Ask again in {seconds} s, or wait for output with {wait}.",
                 running_time(&status, cx.clock().now())

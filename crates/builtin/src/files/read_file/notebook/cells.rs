@@ -41,7 +41,7 @@ impl CellPage {
         match (total, next) {
             (0, _) => notes.push("(The notebook has no cells.)".into()),
             (_, Some(next)) => {
-                let next = cx.written("offset", next as u64);
+                let next = cx.write_parameter("offset", next as u64);
                 notes.push(format!("(Showing cells {first}-{} of {total}. Continue with {next}.)", first + shown - 1));
             }
             _ if *shown == 0 => notes.push(format!("(Cell {first} is past the end: the notebook has {total}.)")),
