@@ -6,7 +6,7 @@ use toml::de::{DeArray, DeString, DeTable, DeValue};
 use crate::decode::{Decoder, Node};
 use crate::hooks::{HookSettings, MAX_HOOKS, hook};
 use crate::key::EACH;
-use crate::key_path::{PathMatch, has_chosen_names, lookup, suggestion, written};
+use crate::key_path::{PathMatch, format_path, has_chosen_names, lookup, suggestion};
 use crate::problem::{Problem, quoted};
 use crate::provenance::Setting;
 use crate::{ConfigKey, ConfigLayer, SettingSource, table_names};
@@ -148,18 +148,18 @@ impl TableReader<'_, '_> {
 
     fn key(&mut self, key: &'static ConfigKey, path: &[String], value: &Node<'_>) {
         let source = self.decoder.origin.at(value.span());
-        let typed = self.decoder.value(&written(path), key.kind, value);
+        let typed = self.decoder.value(&format_path(path), key.kind, value);
         self.contents.settings.extend(typed.map(|value| Setting { key, path: path.to_vec(), value, source }));
     }
 
     fn unknown(&mut self, path: &[String], name: &Spanned<DeString<'_>>) {
-        let written = written(path);
+        let written = format_path(path);
         let message = format!("unknown key {}", quoted(&written));
         self.decoder.problems.add(|| Problem::error(self.decoder.origin.at(name.span()), message).key(&written).help(suggestion(path)));
     }
 
     fn not_a_section(&mut self, path: &[String], name: &Spanned<DeString<'_>>, of_tables: bool) {
-        let written = written(path);
+        let written = format_path(path);
         let (what, header) = if of_tables { ("a list of tables", format!("[[{written}]]")) } else { ("a table", format!("[{written}]")) };
         let message = format!("'{written}' must be {what}");
         let help = format!("write {header} on a line of its own, and its keys below it");
@@ -167,13 +167,13 @@ impl TableReader<'_, '_> {
     }
 
     fn not_a_table(&mut self, path: &[String], entry: &Node<'_>) {
-        let written = written(&path[..path.len() - 1]);
+        let written = format_path(&path[..path.len() - 1]);
         let help = format!("write [[{written}]] on a line of its own, and its keys below it");
         self.decoder.refuse(&written, entry, format!("an entry of '{written}' must be a table"), help);
     }
 
     fn too_many(&mut self, path: &[String], entry: &Node<'_>) {
-        let written = written(&path[..path.len() - 1]);
+        let written = format_path(&path[..path.len() - 1]);
         let message = format!("'{written}' has more than {MAX_HOOKS} entries");
         self.decoder.refuse(&written, entry, message, "remove some: each one is a program that runs for each call");
     }

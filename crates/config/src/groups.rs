@@ -7,7 +7,7 @@ use haft_text::suggest::closest;
 use crate::decode::{EntryCheck, EntryFault};
 use crate::document::LayerContents;
 use crate::entry_syntax::GROUP;
-use crate::key_path::written;
+use crate::key_path::format_path;
 use crate::problem::{Problem, Problems, quoted};
 use crate::provenance::{Provenance, Setting};
 use crate::variables::with_name;
@@ -49,7 +49,7 @@ impl GroupUses {
 
 fn in_list(setting: &Setting) -> Vec<GroupUse> {
     let (ValueKind::List(of @ ListKind::Tools), ConfigValue::List(entries)) = (setting.key.kind, &setting.value) else { return Vec::new() };
-    entries.iter().map(|entry| GroupUse { key: written(&setting.path), of, entry: entry.clone() }).collect()
+    entries.iter().map(|entry| GroupUse { key: format_path(&setting.path), of, entry: entry.clone() }).collect()
 }
 
 fn unknown(key: &str, entry: &Sourced<String>, complaint: EntryFault, near: Option<&str>) -> Problem {
@@ -79,7 +79,7 @@ pub(crate) fn check(settings: &Provenance, check: Option<EntryCheck<'_>>, proble
         if check.is_some_and(|check| check(ListKind::Tools, &format!("{GROUP}{name}")).is_ok()) {
             let message = format!("the group {} is built in and cannot be made anew", quoted(name));
             let help = "choose another name for it";
-            problems.add(|| Problem::error(setting.source.clone(), message).key(written(&setting.path)).help(help));
+            problems.add(|| Problem::error(setting.source.clone(), message).key(format_path(&setting.path)).help(help));
         }
     }
     let mut search = GroupSearch { groups: settings.groups().collect(), chain: Vec::new(), depths: HashMap::new(), problems };

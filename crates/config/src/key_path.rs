@@ -45,12 +45,12 @@ fn rest(key: &ConfigKey, path: &[String]) -> Option<impl Iterator<Item = &'stati
 }
 
 /// The positions of chosen names in the paths of a key.
-pub(crate) fn chosen(key: &ConfigKey) -> impl Iterator<Item = usize> {
+pub(crate) fn name_positions(key: &ConfigKey) -> impl Iterator<Item = usize> {
     key.segments().enumerate().filter(|(_, segment)| *segment == ANY).map(|(at, _)| at)
 }
 
 /// The path as TOML writes it: a chosen name that is no plain word is quoted.
-pub(crate) fn written(path: &[String]) -> String {
+pub(crate) fn format_path(path: &[String]) -> String {
     let mut text = String::new();
     for part in path {
         if !text.is_empty() && part != EACH {
@@ -84,10 +84,10 @@ pub(crate) fn suggestion(path: &[String]) -> String {
     }
     let begins_with_it = || siblings.iter().copied().find(|sibling| name.len() > 2 && sibling.starts_with(name.as_str()));
     if let Some(near) = closest(name, siblings.iter().copied()).or_else(begins_with_it) {
-        return format!("did you mean '{}'?", written(&[table, &[near.to_owned()]].concat()));
+        return format!("did you mean '{}'?", format_path(&[table, &[near.to_owned()]].concat()));
     }
     let elsewhere = KEYS.iter().find(|key| key.segments().last() == Some(name)).map(|key| key.path);
-    match elsewhere.or_else(|| closest(&written(path), KEYS.iter().map(|key| key.path))) {
+    match elsewhere.or_else(|| closest(&format_path(path), KEYS.iter().map(|key| key.path))) {
         Some(near) => format!("did you mean '{near}'?"),
         None => format!("known here: {}", siblings.join(", ")),
     }
@@ -108,7 +108,7 @@ mod tests {
             (&["hooks", "[]", "event"], "hooks[].event"),
         ] {
             let path: Vec<String> = path.iter().map(|part| (*part).to_owned()).collect();
-            assert_eq!(written(&path), expected);
+            assert_eq!(format_path(&path), expected);
         }
     }
 }

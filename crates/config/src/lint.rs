@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::entry_syntax::GROUP;
-use crate::key_path::written;
+use crate::key_path::format_path;
 use crate::problem::{Problem, Problems, quoted};
 use crate::provenance::{Provenance, Setting};
 use crate::table_names::folded;
@@ -35,7 +35,7 @@ pub(crate) fn lint(settings: &Provenance, spelling: SpellingFn<'_>, problems: &m
 
 /// Warns about a list that allows nothing.
 fn empty(setting: &Setting, lists: &[Sourced<Vec<Sourced<String>>>], problems: &mut Problems) {
-    let key = written(&setting.path);
+    let key = format_path(&setting.path);
     for list in lists.iter().filter(|list| list.value.is_empty()) {
         let problem = || Problem::warning(list.source.clone(), format!("'{key}' is empty: no tool is offered"));
         problems.add(|| problem().key(&key).help("remove the key to allow every tool, or name the tools"));
@@ -55,7 +55,7 @@ fn denied(
     let denials: HashMap<String, &Sourced<String>> = denials.iter().map(|entry| (spelled(entry), entry)).collect();
     for entry in entries {
         let Some(denial) = denials.get(&spelled(entry)) else { continue };
-        let (key, deny) = (written(&setting.path), written(&deny));
+        let (key, deny) = (format_path(&setting.path), format_path(&deny));
         let what = if denial.value == entry.value {
             format!("'{key}' and '{deny}' both hold {}", quoted(&entry.value))
         } else {
@@ -87,7 +87,7 @@ fn disjoint(
     let literal = |list: &[Sourced<String>]| !list.is_empty() && !list.iter().any(|entry| is_pattern(&entry.value));
     let shared = |entry: &Sourced<String>| own.value.iter().any(|known| spelled(known) == spelled(entry));
     if literal(&own.value) && literal(&project.value) && !project.value.iter().any(shared) {
-        let key = written(&setting.path);
+        let key = format_path(&setting.path);
         let message = format!("the project's '{key}' has no tool of your own list ({}): nothing is left", own.source);
         let help = "a tool must be in both lists: name a common one, or remove one of the lists";
         problems.add(|| Problem::warning(project.source.clone(), message).key(key).help(help));
@@ -101,7 +101,7 @@ fn is_pattern(entry: &str) -> bool {
 /// Warns about a project's profile that differs from the user's.
 fn several(setting: &Setting, profiles: &[Sourced<String>], problems: &mut Problems) {
     let [own, .., project] = profiles else { return };
-    let key = written(&setting.path);
+    let key = format_path(&setting.path);
     let (first, second) = (quoted(&project.value), quoted(&own.value));
     let message = format!("the project's '{key}' is {first}, yours is {second} ({}): only tools of both are left", own.source);
     problems.add(|| Problem::warning(project.source.clone(), message).key(key).help("remove one of the two if that is not meant"));
@@ -137,7 +137,7 @@ fn forgeable(settings: &Provenance, problems: &mut Problems) {
             }
             let path = own.map(str::to_owned);
             let source = first_within(settings, &path).or_else(|| first_within(settings, &general.map(str::to_owned)));
-            let key = written(&path);
+            let key = format_path(&path);
             let message = format!("'{key}' allows more than the channel, and anyone can choose that name");
             let help = "name the sender by id:, e164: or username:, or allow no more than the channel does";
             problems.add(|| Problem::warning(source.unwrap_or(SettingSource::BUILT_IN), message).key(key).help(help));

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use haft_text::truncate::ellipsize;
 
 use crate::document::LayerContents;
-use crate::key_path::chosen;
-use crate::key_path::written;
+use crate::key_path::format_path;
+use crate::key_path::name_positions;
 use crate::overrides::UserTables;
 use crate::problem::{Problem, Problems};
 use crate::provenance::{Provenance, Setting};
@@ -129,7 +129,7 @@ fn before_names(key: &ConfigKey) -> &'static str {
 
 /// The part of a setting's path up to and with the first chosen name.
 fn table(setting: &Setting) -> &[String] {
-    &setting.path[..chosen(setting.key).next().map_or(setting.path.len(), |at| at + 1)]
+    &setting.path[..name_positions(setting.key).next().map_or(setting.path.len(), |at| at + 1)]
 }
 
 fn tightens(current: &Setting, found: &Setting) -> bool {
@@ -183,7 +183,7 @@ fn join<T: PartialEq>(all: &mut Vec<Sourced<T>>, one: Sourced<T>, layer: ConfigL
 }
 
 fn widening(current: &Setting, found: &Setting) -> Problem {
-    let path = written(&found.path);
+    let path = format_path(&found.path);
     let (wanted, stays) = (found.value.to_string(), current.value.to_string());
     let (wanted, stays) = (ellipsize(&wanted, 80), ellipsize(&stays, 80));
     let stays = match current.source.layer {
@@ -197,7 +197,7 @@ fn widening(current: &Setting, found: &Setting) -> Problem {
 }
 
 fn overriding(found: &Setting, overridden: &[String]) -> Problem {
-    let (path, overridden) = (written(&found.path), written(overridden));
+    let (path, overridden) = (format_path(&found.path), format_path(overridden));
     let message = format!("a project file cannot widen: '{path}' is ignored, because it would override your '{overridden}'");
     Problem::widening(found.source.clone(), message).key(&path).help(format!("if you want it, set '{path}' in your own file"))
 }

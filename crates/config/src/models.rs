@@ -1,6 +1,6 @@
 //! Checks of models and prices, once all layers are merged.
 
-use crate::key_path::written;
+use crate::key_path::format_path;
 use crate::problem::{Problem, Problems};
 use crate::provenance::Provenance;
 
@@ -23,7 +23,7 @@ fn half_a_price(settings: &Provenance, model: &str, problems: &mut Problems) {
         if settings.was_set(&["prices", model, field]) {
             continue;
         }
-        let key = written(&table);
+        let key = format_path(&table);
         let message = format!("'{key}' has no {field}, so its cost is unknown");
         problems.add(|| Problem::error(first.source.clone(), message).key(key).help("set both input and output"));
     }
@@ -35,7 +35,7 @@ fn output_fills_window(settings: &Provenance, model: &str, problems: &mut Proble
     if let (Some(most), Some(wanted)) = (window.value.as_count(), output.value.as_count())
         && wanted >= most
     {
-        let key = written(&output.path);
+        let key = format_path(&output.path);
         let message = format!("'{key}' ({wanted}) must be less than context_window ({most}, {})", window.source);
         let help = "the answer shares the context window with the request: lower max_output, or raise context_window";
         problems.add(|| Problem::error(output.source.clone(), message).key(key).help(help));

@@ -92,12 +92,12 @@ impl Decoder<'_> {
             MoneyFault::OutOfRange => "is out of range",
             MoneyFault::TooFine => "has too many decimals",
         };
-        self.refuse(path, node, format!("'{path}' is {}, which {what}", quoted(&written(node.get_ref()))), format!("use {range}"));
+        self.refuse(path, node, format!("'{path}' is {}, which {what}", quoted(&format_number(node.get_ref()))), format!("use {range}"));
         None
     }
 }
 
-fn written(value: &DeValue<'_>) -> String {
+fn format_number(value: &DeValue<'_>) -> String {
     match value {
         DeValue::Integer(number) => number.to_string(),
         DeValue::Float(number) => number.to_string(),

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use crate::document::{LayerContents, NamedTable};
-use crate::key_path::chosen;
+use crate::key_path::name_positions;
 use crate::provenance::Setting;
 use crate::table_names::folded;
 use crate::{ConfigLayer, MergeRule};
@@ -43,10 +43,10 @@ impl<'s> UserTables<'s> {
             return None;
         }
         if setting.key.merge == MergeRule::Trusted {
-            let table = &setting.path[..=chosen(setting.key).next()?];
+            let table = &setting.path[..=name_positions(setting.key).next()?];
             return self.has(table).then(|| table.to_vec());
         }
-        chosen(setting.key).find_map(|at| self.overridden_at(&setting.path, at))
+        name_positions(setting.key).find_map(|at| self.overridden_at(&setting.path, at))
     }
 
     fn overridden_at(&self, path: &[String], at: usize) -> Option<Vec<String>> {

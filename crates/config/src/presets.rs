@@ -3,7 +3,7 @@
 
 use crate::decode::Decoder;
 use crate::document;
-use crate::key_path::written;
+use crate::key_path::format_path;
 use crate::problem::{Problem, Problems};
 use crate::provenance::Setting;
 use crate::source_text::SourceText;
@@ -38,7 +38,7 @@ pub fn preset_values(name: &str) -> Vec<(String, String)> {
     let origin = SourceText::preset(name, &SettingSource::BUILT_IN);
     let mut decoder = Decoder { origin: &origin, home: None, check: None, problems: Problems::default() };
     let settings = document::contents(text, &mut decoder).settings;
-    settings.iter().map(|setting| (written(&setting.path), setting.value.to_string())).collect()
+    settings.iter().map(|setting| (format_path(&setting.path), setting.value.to_string())).collect()
 }
 
 /// The settings of one layer, with those of the presets it names before them.

@@ -27,7 +27,7 @@ fn table() -> Json {
 /// Puts a key at its path beneath a table, making the tables on the way.
 fn insert(at: &mut Json, path: &[&str], key: &ConfigKey) {
     let Some((first, rest)) = path.split_first() else { return };
-    let property = if *first == ANY { chosen(at) } else { &mut at["properties"][*first] };
+    let property = if *first == ANY { entry_schema(at) } else { &mut at["properties"][*first] };
     match rest {
         [] => *property = leaf(key),
         [EACH, beneath @ ..] => {
@@ -42,7 +42,7 @@ fn insert(at: &mut Json, path: &[&str], key: &ConfigKey) {
 }
 
 /// What stands under each chosen name of a table.
-fn chosen(at: &mut Json) -> &mut Json {
+fn entry_schema(at: &mut Json) -> &mut Json {
     at["propertyNames"] = json!({ "minLength": 1, "maxLength": MAX_NAME_CHARS });
     at["maxProperties"] = json!(MAX_NAMES);
     if at["additionalProperties"].is_boolean() {

@@ -4,7 +4,7 @@ use haft_text::display;
 use serde_json::{Value as Json, json};
 
 use crate::hooks::HookSettings;
-use crate::key_path::written;
+use crate::key_path::format_path;
 use crate::provenance::{Provenance, Setting};
 use crate::{ConfigKey, ConfigValue, KEYS, SettingSource};
 
@@ -35,7 +35,7 @@ impl Provenance {
     }
     /// Every setting with its path.
     fn all_settings(&self) -> Vec<(String, Setting)> {
-        let settings = self.settings().iter().map(|setting| (written(&setting.path), setting.clone()));
+        let settings = self.settings().iter().map(|setting| (format_path(&setting.path), setting.clone()));
         settings.chain(self.hooks().iter().enumerate().flat_map(|(number, hook)| hook_settings(number, hook))).collect()
     }
 }

@@ -8,7 +8,7 @@ use toml::de::{DeString, DeTable};
 use crate::EntryFault;
 use crate::decode::Decoder;
 use crate::entry_syntax::group_name;
-use crate::key_path::written;
+use crate::key_path::format_path;
 use crate::problem::{Problem, quoted};
 
 /// More names in one table are a mistake.
@@ -23,7 +23,7 @@ pub(crate) const MAX_NAME_CHARS: usize = 128;
 pub(crate) fn has_few(decoder: &mut Decoder<'_>, path: &[String], table: &DeTable<'_>) -> bool {
     let few = table.len() <= MAX_NAMES;
     if !few {
-        let table_name = written(path);
+        let table_name = format_path(path);
         let mut spans: Vec<_> = table.keys().map(Spanned::span).collect();
         spans.sort_by_key(|span| span.start);
         let source = decoder.origin.at(spans.swap_remove(MAX_NAMES));
@@ -43,7 +43,7 @@ pub(crate) fn report_duplicates(decoder: &mut Decoder<'_>, path: &[String], name
     let mut seen: HashMap<String, &str> = HashMap::new();
     for name in names {
         let Some(first) = seen.insert(folded(table, name.get_ref()), name.get_ref()) else { continue };
-        let table = written(path);
+        let table = format_path(path);
         let message = format!("'{table}' has the names {} and {}, which are the same", quoted(first), quoted(name.get_ref()));
         decoder.problems.add(|| Problem::error(decoder.origin.at(name.span()), message).key(table).help("put both tables under one name"));
     }
@@ -92,7 +92,7 @@ fn sender(name: &str) -> String {
 pub(crate) fn is_valid(decoder: &mut Decoder<'_>, path: &[String], name: &Spanned<DeString<'_>>) -> bool {
     let checked = check(path, name.get_ref());
     if let Err(EntryFault { message, help }) = &checked {
-        let key = written(&path[..path.len() - 1]);
+        let key = format_path(&path[..path.len() - 1]);
         let message = format!("'{key}' has the name {}: {message}", quoted(name.get_ref()));
         let help = help.as_deref().unwrap_or_default();
         decoder.problems.add(|| Problem::error(decoder.origin.at(name.span()), message).key(key).help(help));

@@ -185,13 +185,13 @@ impl fmt::Display for ConfigValue {
                 f.write_str(&lists.iter().map(|list| format!("{:?}", texts(&list.value))).collect::<Vec<_>>().join(" and "))
             }
             Self::Roots(roots) => {
-                let roots: Vec<_> = roots.iter().map(|Sourced { value, .. }| written(value)).collect();
+                let roots: Vec<_> = roots.iter().map(|Sourced { value, .. }| format_root(value)).collect();
                 write!(f, "[{}]", roots.join(", "))
             }
         }
     }
 }
 
-fn written(root: &RootSetting) -> String {
+fn format_root(root: &RootSetting) -> String {
     format!("{{ path = {:?}, access = \"{}\" }}", root.path.to_string_lossy(), root.access)
 }

@@ -139,7 +139,7 @@ fn unknown(request: &LoadRequest<'_>, problems: &mut Vec<Problem>) {
     let known = list_variables();
     let is_known = |name: &str| known.iter().any(|(variable, _)| variable == name) || request.other_variables.contains(&name);
     let unknown = request.environment_names.iter().filter(|name| name.starts_with("HAFT_") && !is_known(name));
-    let mut found: Vec<Problem> = unknown.map(|name| misspelt(name, &known)).collect();
+    let mut found: Vec<Problem> = unknown.map(|name| misspelling_problem(name, &known)).collect();
     // Errors first, so that none is cut.
     found.sort_by(|a, b| (a.severity, &a.source.name).cmp(&(b.severity, &b.source.name)));
     problems.extend(found.into_iter().take(MAX_UNKNOWN));
@@ -154,7 +154,7 @@ fn list_variables() -> Vec<(String, bool)> {
 }
 
 /// Reports a misspelt variable; a misspelt limit is an error, because the user relies on it.
-fn misspelt(name: &str, known: &[(String, bool)]) -> Problem {
+fn misspelling_problem(name: &str, known: &[(String, bool)]) -> Problem {
     let source = SourceText::variable(ConfigLayer::Environment, name).whole();
     let message = format!("unknown variable {}", quoted(name));
     let Some(near) = closest(name, known.iter().map(|(variable, _)| variable.as_str())) else {

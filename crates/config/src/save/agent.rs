@@ -7,7 +7,7 @@ use toml_edit::{Array, Document, DocumentMut, Item, Table, TableLike, Value};
 use super::edit::{edited, insert, malformed};
 use super::tables::{at, table_at};
 use super::{SaveError, array};
-use crate::key_path::written;
+use crate::key_path::format_path;
 use crate::read::without_bom;
 use crate::table_names::folded;
 
@@ -103,7 +103,7 @@ fn apply(file: &Path, document: &mut DocumentMut, agent: &str, edit: &AgentEdit,
         AgentEdit::Remove { entry, .. } => array::list(table, &leaf).map(|list| array::remove(list, entry)),
         AgentEdit::Create | AgentEdit::Unset { .. } => Ok(()),
     };
-    changed.map_err(|expected| SaveError::wrong_type(file, &written(&key), expected))
+    changed.map_err(|expected| SaveError::wrong_type(file, &format_path(&key), expected))
 }
 
 fn on_one_line(text: &str) -> Value {

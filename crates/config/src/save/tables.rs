@@ -6,15 +6,15 @@ use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
 use super::SaveError;
 use super::edit::{insert, take_end};
-use crate::key_path::written;
+use crate::key_path::format_path;
 
 /// The table at a path, created if it is missing.
 pub(super) fn table_at<'d>(file: &Path, document: &'d mut DocumentMut, path: &[String]) -> Result<&'d mut dyn TableLike, SaveError> {
     if let Some(depth) = make_tables(document, path) {
-        return Err(SaveError::wrong_type(file, &written(&path[..depth]), "a table"));
+        return Err(SaveError::wrong_type(file, &format_path(&path[..depth]), "a table"));
     }
     let table = at(document, path).and_then(Item::as_table_like_mut);
-    table.ok_or_else(|| SaveError::wrong_type(file, &written(path), "a table"))
+    table.ok_or_else(|| SaveError::wrong_type(file, &format_path(path), "a table"))
 }
 
 /// The item at a path of tables.

@@ -147,8 +147,8 @@ impl SqliteCallLog {
         SqliteAutomation::new(Arc::clone(&self.database))
     }
 
-    async fn written(&self, change: StoreChange) -> Result<(), StoreError> {
-        self.database.written(change).await.map(drop)
+    async fn write(&self, change: StoreChange) -> Result<(), StoreError> {
+        self.database.write(change).await.map(drop)
     }
 
     /// Queries the reader, after everything queued before is written.
@@ -157,7 +157,7 @@ impl SqliteCallLog {
         T: Send + 'static,
         Q: FnOnce(&Connection) -> Result<T, SqlFault> + Send + 'static,
     {
-        self.written(StoreChange::Nothing).await?;
+        self.write(StoreChange::Nothing).await?;
         self.database.read(question).await
     }
 }
@@ -172,19 +172,19 @@ impl CallLog for SqliteCallLog {
     }
 
     fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(self.written(StoreChange::Nothing))
+        Box::pin(self.write(StoreChange::Nothing))
     }
 
     fn keep(&self, image: PreImageRecord) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(self.written(StoreChange::Image(image)))
+        Box::pin(self.write(StoreChange::Image(image)))
     }
 
     fn keep_all(&self, images: Vec<PreImageRecord>) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(self.written(StoreChange::Images(images)))
+        Box::pin(self.write(StoreChange::Images(images)))
     }
 
     fn withdraw<'a>(&'a self, record: &'a str, path: &'a Path, after: Option<&'a str>) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(self.written(StoreChange::Withdrawn { record: record.into(), path: path.into(), after: after.map(Into::into) }))
+        Box::pin(self.write(StoreChange::Withdrawn { record: record.into(), path: path.into(), after: after.map(Into::into) }))
     }
 
     fn list(&self, filter: CallFilter) -> BoxFuture<'_, Result<Vec<CallRecord>, StoreError>> {
@@ -239,7 +239,7 @@ impl CallLog for SqliteCallLog {
             let interrupted = self.database.read(move |connection| running::interrupted(connection, &owners)).await?;
             let mut taken = Vec::new();
             for (record, ended) in interrupted {
-                if self.database.written(StoreChange::TakeInterrupted { record: record.clone(), ended }).await? == 1 {
+                if self.database.write(StoreChange::TakeInterrupted { record: record.clone(), ended }).await? == 1 {
                     taken.push(self.get(&record).await?);
                 }
             }
@@ -248,10 +248,10 @@ impl CallLog for SqliteCallLog {
     }
 
     fn settle_interrupted<'a>(&'a self, record: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(self.written(StoreChange::SettleInterrupted(record.to_owned())))
+        Box::pin(self.write(StoreChange::SettleInterrupted(record.to_owned())))
     }
 
     fn mark_undone<'a>(&'a self, record: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(self.written(StoreChange::Undone(record.to_owned())))
+        Box::pin(self.write(StoreChange::Undone(record.to_owned())))
     }
 }

@@ -50,8 +50,8 @@ impl PostgresAutomation {
         Self { database }
     }
 
-    async fn written(&self, write: AutomationWrite) -> Result<bool, StoreError> {
-        self.database.written(StoreChange::Automation(Box::new(write))).await.map(|changed| changed == 1)
+    async fn write(&self, write: AutomationWrite) -> Result<bool, StoreError> {
+        self.database.write(StoreChange::Automation(Box::new(write))).await.map(|changed| changed == 1)
     }
 }
 
@@ -59,14 +59,14 @@ impl AutomationStore for PostgresAutomation {
     fn commit<'a>(&'a self, workspace: &'a Path, change: AutomationChange) -> BoxFuture<'a, Result<bool, StoreError>> {
         Box::pin(async move {
             let presence = self.database.presences().announce().await?;
-            self.written(AutomationWrite::Commit { workspace: workspace.to_owned(), change: Box::new(change), presence }).await
+            self.write(AutomationWrite::Commit { workspace: workspace.to_owned(), change: Box::new(change), presence }).await
         })
     }
 
     fn take_run<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<bool, StoreError>> {
         Box::pin(async move {
             let presence = self.database.presences().announce().await?;
-            self.written(AutomationWrite::Take { run: run.to_owned(), presence }).await
+            self.write(AutomationWrite::Take { run: run.to_owned(), presence }).await
         })
     }
 

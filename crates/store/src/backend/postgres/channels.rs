@@ -52,7 +52,7 @@ impl PostgresChannels {
     }
 
     async fn changed(&self, change: ChannelChange) -> Result<u64, StoreError> {
-        self.database.written(StoreChange::Channel(Box::new(change))).await
+        self.database.write(StoreChange::Channel(Box::new(change))).await
     }
 
     async fn record(&self, change: ChannelChange) -> Result<(), StoreError> {

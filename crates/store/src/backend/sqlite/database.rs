@@ -102,7 +102,7 @@ impl Database {
     }
 
     /// Resolves when a change is on disk.
-    pub(super) async fn written(&self, change: StoreChange) -> ChangeAnswer {
+    pub(super) async fn write(&self, change: StoreChange) -> ChangeAnswer {
         let Some(answer) = self.queue.request(change)? else { return Ok(0) };
         answer.await.unwrap_or_else(|_| Err(StoreError::Closed("its writer ended before this was written".into())))
     }

@@ -41,7 +41,7 @@ impl SqliteJobs {
     }
 
     async fn changed(&self, change: JobChange) -> Result<u64, ToolError> {
-        self.database.written(StoreChange::Job(Box::new(change))).await.map_err(jobs_not_kept)
+        self.database.write(StoreChange::Job(Box::new(change))).await.map_err(jobs_not_kept)
     }
 }
 

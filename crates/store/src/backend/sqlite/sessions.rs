@@ -30,7 +30,7 @@ impl SqliteSessionStore {
     }
 
     async fn changed(&self, change: SessionChange) -> ChangeAnswer {
-        self.database.written(StoreChange::Session(Box::new(change))).await
+        self.database.write(StoreChange::Session(Box::new(change))).await
     }
 
     async fn apply(&self, change: SessionChange) -> Result<(), StoreError> {
