@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::bench::Bench;
 use crate::content::lines;
 use crate::measure::{ROUNDS, middle, row};
-use crate::memory::grown;
+use crate::memory::measure_growth;
 
 const LARGE: usize = 50 << 20;
 
@@ -42,7 +42,7 @@ pub(crate) async fn edit_rows(bench: &Bench) {
         }
     }
     let [ours, plain, kept, again] = times.map(middle);
-    let memory = grown(&bench.workspace, ("edit_file", &edit(texts[(ROUNDS + 1) % 2], "let it be last")));
+    let memory = measure_growth(&bench.workspace, ("edit_file", &edit(texts[(ROUNDS + 1) % 2], "let it be last")));
     row("edit 50 MB", ours, plain, &format!("read, replace, write, fsync, rename; memory {memory:.0} MB"));
     row("edit 50 MB", ours, kept, "the same, after a copy of the old file is on the disk");
     row("  the same against itself (A/A)", again, plain, "read, replace, write, fsync, rename");
@@ -58,16 +58,16 @@ fn timed(work: impl FnOnce()) -> Duration {
 fn replace(path: &Path, old: &str, new: &str) {
     let text = std::fs::read_to_string(path).expect("the file");
     let temporary = path.with_extension("temporary");
-    written(&temporary, text.replacen(old, new, 1).as_bytes());
+    write_synced(&temporary, text.replacen(old, new, 1).as_bytes());
     std::fs::rename(temporary, path).expect("its place");
 }
 
 /// A copy, as undo needs one.
 fn keep(path: &Path) {
-    written(&path.with_extension("copy"), &std::fs::read(path).expect("the file"));
+    write_synced(&path.with_extension("copy"), &std::fs::read(path).expect("the file"));
 }
 
-fn written(path: &Path, bytes: &[u8]) {
+fn write_synced(path: &Path, bytes: &[u8]) {
     let mut file = File::create(path).expect("a file");
     file.write_all(bytes).expect("disk space for 50 MB");
     file.sync_all().expect("a disk");

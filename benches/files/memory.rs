@@ -12,7 +12,7 @@ use crate::bench::{Bench, Call};
 const ALONE: &str = "HAFT_BENCH_ALONE";
 
 /// Megabytes that a call takes at most, above what the process takes without it.
-pub(crate) fn grown(workspace: &Path, (tool, arguments): Call<'_>) -> f64 {
+pub(crate) fn measure_growth(workspace: &Path, (tool, arguments): Call<'_>) -> f64 {
     let call = Value::from(vec![Value::from(workspace.to_str()), tool.into(), arguments.clone()]);
     let program = std::env::current_exe().expect("a program");
     let file = tempfile::NamedTempFile::new().expect("disk space for a call");

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::bench::Bench;
 use crate::measure::{ROUNDS, middle, row};
-use crate::memory::grown;
+use crate::memory::measure_growth;
 
 const LIMIT: usize = 100;
 
@@ -26,7 +26,7 @@ pub(crate) async fn page_rows(bench: &Bench, name: &str, lines: usize) {
             plain.push(scan(&bench.workspace.join(name), offset));
             again.push(scan(&bench.workspace.join(name), offset));
         }
-        let (reference, memory) = (middle(plain), grown(&bench.workspace, ("read_file", &arguments)));
+        let (reference, memory) = (middle(plain), measure_growth(&bench.workspace, ("read_file", &arguments)));
         row(&format!("read 1 GB: a page {where_}"), middle(ours), reference, &format!("plain scan; memory {memory:.0} MB"));
         row("  the same scan against itself (A/A)", middle(again), reference, "plain scan");
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::bench::Bench;
 use crate::content::lines;
 use crate::measure::{ROUNDS, middle, row};
-use crate::memory::grown;
+use crate::memory::measure_growth;
 use crate::rivals::Rivals;
 
 /// Lines around each change.
@@ -91,7 +91,7 @@ fn unified(at: &[usize], old: &[&str], new: &[&str]) -> String {
 
 fn grown_by(bench: &Bench, case: &Case) -> f64 {
     case.put(bench, "ours.txt");
-    grown(&bench.workspace, ("apply_patch", &case.forward))
+    measure_growth(&bench.workspace, ("apply_patch", &case.forward))
 }
 
 /// There and back again, both in turn.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::bench::{Bench, Call};
 use crate::measure::{ROUNDS, middle, row};
-use crate::memory::grown;
+use crate::memory::measure_growth;
 use crate::rivals::Rivals;
 
 /// Something to look for, in our words and in ripgrep's.
@@ -70,7 +70,7 @@ async fn compare(bench: &Bench, label: &str, call: Call<'_>, rival: Option<(&Pat
             counts.1 = count;
         }
     }
-    let (ours, memory) = (middle(ours), grown(&bench.workspace, call));
+    let (ours, memory) = (middle(ours), measure_growth(&bench.workspace, call));
     if theirs.is_empty() {
         println!("{label:<46} {:>9.2} ms {:>12} {:>8}  {name} is not here; memory {memory:.0} MB", ours.as_secs_f64() * 1e3, "-", "-");
     } else {

@@ -23,7 +23,7 @@ pub(super) struct Ground {
 
 impl ToolboxBuilder {
     /// The machine of the program, with the parts that were replaced.
-    fn overridden(&mut self, base: CustomHost) -> Arc<dyn Host> {
+    fn override_parts(&mut self, base: CustomHost) -> Arc<dyn Host> {
         let mut host = base.services(self.services.clone());
         if let Some(files) = self.files.take() {
             host = host.files(files);
@@ -41,7 +41,7 @@ impl ToolboxBuilder {
     fn bare_ground(&mut self) -> Ground {
         let base = self.host.take().map_or_else(CustomHost::new, CustomHost::over);
         Ground {
-            host: self.overridden(base),
+            host: self.override_parts(base),
             log: self.log.take().unwrap_or_else(|| Arc::new(InMemoryCallLog::default())),
             blobs: self.blobs.take().unwrap_or_else(|| Arc::new(InMemoryBlobs::default())),
             #[cfg(feature = "tools")]
@@ -65,7 +65,7 @@ impl ToolboxBuilder {
             None => self.local_host(&workspace, state.as_deref(), &*blobs)?,
         };
         let log = self.log.take().unwrap_or_else(|| Arc::new(InMemoryCallLog::default()));
-        Ok(Ground { host: self.overridden(CustomHost::over(base)), log, blobs, has_commands })
+        Ok(Ground { host: self.override_parts(CustomHost::over(base)), log, blobs, has_commands })
     }
 
     /// Opens the state folder, if there is one.

@@ -125,13 +125,13 @@ impl StoredMeter {
         self
     }
 
-    fn spent(&self) -> std::sync::MutexGuard<'_, SpendingState> {
+    fn lock_spending(&self) -> std::sync::MutexGuard<'_, SpendingState> {
         self.spent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The first limit that is reached, and a sentence about it.
     async fn reached_limit(&self) -> Result<Option<(BudgetLimit, String)>, String> {
-        let SpendingState { turn, raised } = *self.spent();
+        let SpendingState { turn, raised } = *self.lock_spending();
         let allowed =
             |limit: BudgetLimit, most: i64| Micros(most.saturating_mul(1 + i64::try_from(raised[limit as usize]).unwrap_or(i64::MAX)));
         let beyond = |limit: BudgetLimit, most: Option<Micros>, spent: Micros| {
@@ -165,7 +165,7 @@ impl StoredMeter {
 impl Meter for StoredMeter {
     fn begin(&self) {
         self.turn.fetch_add(1, Ordering::Relaxed);
-        let mut spent = self.spent();
+        let mut spent = self.lock_spending();
         spent.turn = Micros::default();
         spent.raised[BudgetLimit::Turn as usize] = 0;
     }
@@ -180,7 +180,7 @@ impl Meter for StoredMeter {
                 if !self.approver.more(&sentence).await {
                     return Err(sentence);
                 }
-                self.spent().raised[limit as usize] += 1;
+                self.lock_spending().raised[limit as usize] += 1;
             }
             Ok(())
         })
@@ -190,7 +190,7 @@ impl Meter for StoredMeter {
         Box::pin(async move {
             let cost = self.prices.find(model).map(|price| price.cost(usage));
             {
-                let mut spent = self.spent();
+                let mut spent = self.lock_spending();
                 spent.turn = spent.turn.plus(cost.unwrap_or_default());
             }
             let (at, day) = (self.today)();
@@ -213,7 +213,7 @@ impl Meter for StoredMeter {
     }
 
     fn add_below(&self, cost: Micros) {
-        let mut spent = self.spent();
+        let mut spent = self.lock_spending();
         spent.turn = spent.turn.plus(cost);
     }
 }

@@ -126,7 +126,7 @@ impl Browser {
         let timeout = if is_harmless { timeout } else { self.wait_for_the_user(timeout).await? };
         let _turn = self.turn.lock().await;
         if let Some(recorder) = &self.recorder {
-            recorder.written().await;
+            recorder.wait_for_write().await;
         }
         self.gate.enter(hosts, gate);
         self.begin_action();

@@ -61,7 +61,7 @@ pub(crate) fn is_replaced(why: &str) -> bool {
 
 impl PageError {
     /// The failure that the page script threw.
-    pub(crate) fn thrown(description: &str) -> Self {
+    pub(crate) fn from_exception(description: &str) -> Self {
         let first = description.lines().next().unwrap_or_default();
         let Some((kind, rest)) = first.split_once("haft:").and_then(|(_, rest)| rest.split_once(':')) else {
             return Self::Refused(display::shorten(first, LONGEST).into_owned());

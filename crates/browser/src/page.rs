@@ -170,7 +170,7 @@ fn evaluated(mut reply: Value, by_value: bool) -> Result<Value, PageError> {
         if is_replaced(description) {
             return Err(PageError::Gone);
         }
-        return Err(PageError::thrown(description));
+        return Err(PageError::from_exception(description));
     }
     Ok(if by_value { reply["result"]["value"].take() } else { reply["result"]["objectId"].take() })
 }

@@ -39,7 +39,7 @@ impl StepRecorder {
     }
 
     /// Waits until the last step is written: its picture must not show the next.
-    pub(crate) async fn written(&self) {
+    pub(crate) async fn wait_for_write(&self) {
         let pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(pending) = pending {
             // A step that could not be written is missing in the recording; the action is not less done.

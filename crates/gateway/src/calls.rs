@@ -32,7 +32,7 @@ impl CallState {
 
 impl CallView {
     /// A call that begins.
-    pub(crate) fn begun(session: &str, agent: &str, id: &str, tool: &str, arguments: &str) -> Self {
+    pub(crate) fn begin(session: &str, agent: &str, id: &str, tool: &str, arguments: &str) -> Self {
         let value = serde_json::from_str(arguments).unwrap_or_else(|_| Value::String(arguments.to_owned()));
         Self {
             id: id.to_owned(),
@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     fn ended(outcome: Result<ToolOutput, ToolError>) -> CallView {
-        let mut call = CallView::begun("s", "main", "c1", "exec", r#"{"command":"make \u202ex"}"#);
+        let mut call = CallView::begin("s", "main", "c1", "exec", r#"{"command":"make \u202ex"}"#);
         call.end(&ToolResult { call_id: "c1".into(), tool: "exec".into(), outcome, elapsed: Duration::from_millis(5), stored: None });
         call
     }

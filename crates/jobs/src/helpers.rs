@@ -116,8 +116,8 @@ impl Helpers {
 
     fn policy(&self, sandbox: &dyn Sandbox, limits: HelperLimits) -> SandboxPolicy {
         let (masked, read_only) = match sandbox.name() {
-            "bubblewrap" => (self.hidden(), Vec::new()),
-            "landlock" => (self.hidden(), vec![self.request.launcher.path().to_owned()]),
+            "bubblewrap" => (self.hidden_paths(), Vec::new()),
+            "landlock" => (self.hidden_paths(), vec![self.request.launcher.path().to_owned()]),
             _ => (std::env::home_dir().map(|home| usual_secrets(&home)).unwrap_or_default(), Vec::new()),
         };
         let limits = CommandLimits {
@@ -132,7 +132,7 @@ impl Helpers {
     }
 
     /// The hidden paths, without those inside another one.
-    fn hidden(&self) -> Vec<PathBuf> {
+    fn hidden_paths(&self) -> Vec<PathBuf> {
         let all = self.hidden.iter().cloned().chain(std::env::home_dir());
         let mut all: Vec<PathBuf> = all.filter_map(|path| path.canonicalize().ok()).filter(|path| can_be_hidden(path)).collect();
         all.sort_unstable();

@@ -82,12 +82,12 @@ impl<'a> ToolSelection<'a> {
     fn make(offered: &'a [Arc<ToolEntry>], most: usize, found: &[String], beyond: &'a HashSet<&'a str>) -> Self {
         let (search, others): (Vec<&ToolEntry>, Vec<&ToolEntry>) =
             offered.iter().map(|entry| &**entry).partition(|entry| entry.name() == NAME);
-        let chosen = chosen(&others, most, found, beyond);
+        let chosen = choose_names(&others, most, found, beyond);
         // All fit, so there is nothing to search for.
         if chosen.len() == others.len() {
             return Self { shown: in_order(&others, &chosen, found, beyond), hidden: Vec::new(), can_search: !search.is_empty(), beyond };
         }
-        let chosen = self::chosen(&others, most.saturating_sub(search.len()), found, beyond);
+        let chosen = choose_names(&others, most.saturating_sub(search.len()), found, beyond);
         let with_search: HashSet<&str> = chosen.iter().copied().chain(search.iter().map(|entry| entry.name())).collect();
         let all: Vec<&ToolEntry> = offered.iter().map(|entry| &**entry).collect();
         let mut shown = in_order(&all, &with_search, found, beyond);
@@ -141,7 +141,7 @@ impl<'a> ToolSelection<'a> {
 }
 
 /// The names of the tools that fit: disclosed ones, the newest first, then the others in the order of registration.
-fn chosen<'a>(tools: &[&'a ToolEntry], most: usize, found: &[String], beyond: &HashSet<&str>) -> HashSet<&'a str> {
+fn choose_names<'a>(tools: &[&'a ToolEntry], most: usize, found: &[String], beyond: &HashSet<&str>) -> HashSet<&'a str> {
     let found = found.iter().rev().filter_map(|name| tools.iter().find(|entry| entry.name() == name));
     let others = tools.iter().filter(|entry| !is_deferred(entry, beyond));
     let mut chosen = HashSet::new();

@@ -19,7 +19,7 @@ pub(crate) fn run(path: &[String], output: &Output) -> Result<Exit, Failure> {
     clap_mangen::Man::new(command)
         .source(concat!("haft ", env!("CARGO_PKG_VERSION")))
         .render(&mut page)
-        .map_err(|error| unwritten(&error))?;
+        .map_err(|error| write_error(&error))?;
     output.tool_text(&String::from_utf8_lossy(&page))?;
     Ok(Exit::Success)
 }
@@ -27,10 +27,10 @@ pub(crate) fn run(path: &[String], output: &Output) -> Result<Exit, Failure> {
 /// Writes the pages of all commands to an existing folder: `haft.1`, `haft-call.1`, ….
 pub(crate) fn write_all(folder: &Path) -> Result<Exit, Failure> {
     clap_mangen::generate_to(Cli::command(), folder)
-        .map_err(|error| unwritten(&error).help("give an existing folder that you may write"))?;
+        .map_err(|error| write_error(&error).help("give an existing folder that you may write"))?;
     Ok(Exit::Success)
 }
 
-fn unwritten(error: &std::io::Error) -> Failure {
+fn write_error(error: &std::io::Error) -> Failure {
     Failure::failed("execution_error", format!("the manual cannot be written: {error}"))
 }

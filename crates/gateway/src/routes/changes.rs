@@ -61,7 +61,7 @@ pub(super) async fn decide(
     let decision = ChangeDecision::new(id, request.apply, request.drop);
     let call = to_its_end(async move {
         let call_id = new_call_id();
-        let view = CallView::begun("", "", &call_id, "exec", &json!({ "commit": decision.id }).to_string());
+        let view = CallView::begin("", "", &call_id, "exec", &json!({ "commit": decision.id }).to_string());
         let result = app.backend.decide_changes(&decision, &call_id).await;
         app.changed("changes");
         match result? {

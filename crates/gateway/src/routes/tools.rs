@@ -123,7 +123,7 @@ async fn run(app: &App, request: &ToolRequest, id: &str, tool: &str) -> Result<C
     let (app, request, id, tool) = (app.clone(), request.clone(), id.to_owned(), tool.to_owned());
     to_its_end(async move {
         let arguments = request.arguments.clone().unwrap_or_default().to_string();
-        let view = CallView::begun("", request.agent.as_deref().unwrap_or_default(), &id, &tool, &arguments);
+        let view = CallView::begin("", request.agent.as_deref().unwrap_or_default(), &id, &tool, &arguments);
         let result = app.backend.invoke(&request, &id).await?;
         Ok(ended(&app, view, &result).await)
     })

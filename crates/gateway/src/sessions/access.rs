@@ -29,11 +29,11 @@ impl SessionHost {
             let message = format!("The access level {level} is not available: the configuration allows {given} at most.");
             return Err(ApiError::conflict(message).help("The settings say where 'access' comes from."));
         }
-        if self.chosen().len() >= MOST_CHOSEN && self.chosen_now(&record.id).is_none() {
+        if self.lock_access().len() >= MOST_CHOSEN && self.chosen_now(&record.id).is_none() {
             return Err(ApiError::conflict(format!("The levels of {MOST_CHOSEN} sessions were changed.")).help("Restart the server."));
         }
         self.backend.sessions().set_access(&record.id, Some(level)).await?;
-        self.chosen().insert(record.id.clone(), level);
+        self.lock_access().insert(record.id.clone(), level);
         Ok(())
     }
 
@@ -43,11 +43,11 @@ impl SessionHost {
     }
 
     fn chosen_now(&self, id: &str) -> Option<Access> {
-        self.chosen().get(id).copied()
+        self.lock_access().get(id).copied()
     }
 
     // Entries come and go whole, so the map is consistent after a panic elsewhere.
-    fn chosen(&self) -> MutexGuard<'_, HashMap<String, Access>> {
+    fn lock_access(&self) -> MutexGuard<'_, HashMap<String, Access>> {
         self.access.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -275,7 +275,7 @@ mod tests {
         assert_eq!(sent, [("text", json!({"item": "t7.0", "delta": "Hello *you*", "blocks": [[0, "<p>Hello <em>you</em></p>\n"]]}))]);
         assert!(live.flush_due().is_empty());
         live.text("!", None);
-        let call = CallView::begun("s", "main", "c1", "exec", "{}");
+        let call = CallView::begin("s", "main", "c1", "exec", "{}");
         assert_eq!(names(&live.call(call)), ["text", "item"]);
         assert_eq!(names(&live.approval("c1", ApprovalChange::Opened)), ["call"]);
         assert_eq!((live.waiting, names(&live.text("next", None))), (1, vec!["item"]));

@@ -97,7 +97,7 @@ impl Transcript<'_> {
                 }
                 Block::Call { id, name, arguments, .. } => {
                     let unrecorded = || {
-                        let mut call = CallView::begun(self.session, "", id, name, arguments);
+                        let mut call = CallView::begin(self.session, "", id, name, arguments);
                         (call.state, call.started) = (CallState::Interrupted, at.clone());
                         call
                     };

@@ -82,7 +82,7 @@ impl TurnWatcher for LiveSession {
             }
             TurnEvent::Thinking(delta) => self.tell(|live| live.thinking(delta)),
             TurnEvent::ToolStart { call_id, tool, arguments } => {
-                self.tell(|live| live.call(CallView::begun(&self.id, &self.agent, call_id, tool, arguments)));
+                self.tell(|live| live.call(CallView::begin(&self.id, &self.agent, call_id, tool, arguments)));
             }
             TurnEvent::ToolUpdate { call_id, message, .. } => self.tell(|live| live.progress(call_id, message)),
             TurnEvent::Approval { call_id, answer, .. } => {

@@ -184,12 +184,12 @@ impl<'a> ImageWriter<'a> {
         let (accessible, inaccessible): (Vec<_>, Vec<_>) = modes.into_iter().partition(|changed| changed.leaves_accessible());
         let mut images: Vec<PreImage> = accessible.iter().map(|changed| self.replaced(changed)).collect();
         images.extend(deleted.iter().rev().map(|changed| self.replaced(changed)));
-        self.written(&written, &mut images);
+        self.add_written(&written, &mut images);
         images.extend(inaccessible.iter().rev().map(|changed| self.replaced(changed)));
         images
     }
 
-    fn written(&mut self, written: &[&ChangedPath<'a>], images: &mut Vec<PreImage>) {
+    fn add_written(&mut self, written: &[&ChangedPath<'a>], images: &mut Vec<PreImage>) {
         let created = || written.iter().filter(|changed| changed.before.is_none());
         let parents: HashSet<&[u8]> = created().map(|changed| parent(changed.path)).collect();
         let is_directory = |changed: &ChangedPath<'_>| changed.after.is_some_and(|after| after.kind == EntryKind::Directory);

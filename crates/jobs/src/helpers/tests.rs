@@ -126,7 +126,7 @@ fn helper_hides_each_tree_once_and_no_system_folder() {
     let hidden = ["a-b", "a/b", "a", "missing", "a-b"].map(|name| root.join(name));
     let hidden = hidden.into_iter().chain(["/", "/usr", "/usr/lib"].map(PathBuf::from)).collect();
     let helpers = helpers("/bin/sh", SandboxBackend::Auto, true, hidden);
-    let here: Vec<PathBuf> = helpers.hidden().into_iter().filter(|path| path.starts_with(&root)).collect();
+    let here: Vec<PathBuf> = helpers.hidden_paths().into_iter().filter(|path| path.starts_with(&root)).collect();
     assert_eq!(here, ["a", "a-b"].map(|name| root.join(name)));
-    assert!(helpers.hidden().iter().all(|path| can_be_hidden(path)));
+    assert!(helpers.hidden_paths().iter().all(|path| can_be_hidden(path)));
 }

@@ -40,7 +40,7 @@ impl Tool for CameraSnap {
     }
 
     async fn execute(&self, params: SnapParams, _cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let device = chosen(params.device.trim())?;
+        let device = choose_device(params.device.trim())?;
         let absent = || ToolError::execution("This machine has no program that takes pictures: install ffmpeg.");
         let ffmpeg = capture::installed(&["ffmpeg"]).ok_or_else(absent)?;
         tokio::time::sleep(Duration::from_millis(params.delay_ms.unwrap_or(0).min(MAX_DELAY_MS))).await;
@@ -101,7 +101,7 @@ fn cameras() -> Vec<(PathBuf, String)> {
     cameras
 }
 
-fn chosen(wanted: &str) -> Result<PathBuf, ToolError> {
+fn choose_device(wanted: &str) -> Result<PathBuf, ToolError> {
     let cameras = cameras();
     let found = if wanted.is_empty() { cameras.first() } else { cameras.iter().find(|(device, _)| device.as_os_str() == wanted) };
     match found {

@@ -75,7 +75,7 @@ pub(super) fn choose(common: &Common, name: &str, dry_run: bool, output: &Output
         let _replaced = own.replace(text_after).map_err(unsaved)?;
     }
     let rows = changes(&before, &after);
-    let overridden = overridden(name, &after);
+    let overridden = list_overridden(name, &after);
     let data = || {
         let changes: Vec<_> = rows.iter().map(|(key, old, new)| json!({ "key": key, "before": old, "after": new })).collect();
         json!({ "preset": name, "file": file.to_string_lossy(), "written": is_written, "changes": changes, "overridden": overridden })
@@ -109,7 +109,7 @@ fn changes(before: &Loaded, after: &Loaded) -> Vec<(String, String, String)> {
 }
 
 /// What of a preset does not hold, because another key overrides it.
-fn overridden(name: &str, after: &Loaded) -> Vec<String> {
+fn list_overridden(name: &str, after: &Loaded) -> Vec<String> {
     let differing = preset_values(name).into_iter().filter(|(key, wanted)| value(after, key) != *wanted);
     let note = |(key, wanted): (String, String)| {
         let (holds, source) =

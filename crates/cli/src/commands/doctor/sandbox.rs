@@ -19,14 +19,14 @@ pub(super) fn checks(options: &ShellOptions) -> Vec<DoctorCheck> {
     if options.sandbox == SandboxBackend::None {
         return vec![DoctorCheck::warning(NAME, "switched off: commands run on this machine itself", "set sandbox.mode = \"required\"")];
     }
-    let mut checks = vec![chosen(options)];
+    let mut checks = vec![check_selected(options)];
     let used = checks[0].details.as_ref().and_then(|details| details["backend"].as_str()).unwrap_or_default().to_owned();
     checks.extend(others(options, &used));
     checks.push(limits());
     checks
 }
 
-fn chosen(options: &ShellOptions) -> DoctorCheck {
+fn check_selected(options: &ShellOptions) -> DoctorCheck {
     let tried = select(&request(options, options.sandbox, options.required), &SandboxPolicy::default());
     let tried = tried.and_then(|picked| Ok((probe::run(&*picked.sandbox, &options.launcher, &private(options))?, picked)));
     match tried {

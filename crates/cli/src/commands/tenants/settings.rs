@@ -16,14 +16,14 @@ pub(super) fn change(record: &mut TenantRecord, pairs: &[String]) -> Result<(), 
         if value.is_empty() {
             record.settings.remove(key);
         } else {
-            record.settings.insert(key.to_owned(), written(value));
+            record.settings.insert(key.to_owned(), quote_value(value));
         }
     }
     Ok(())
 }
 
 /// A value as a file has it: words need no quotes here.
-fn written(value: &str) -> String {
+fn quote_value(value: &str) -> String {
     match toml::from_str::<toml::Table>(&format!("value = {value}")) {
         Ok(table) if table.len() == 1 => value.to_owned(),
         _ => toml::Value::String(value.to_owned()).to_string(),

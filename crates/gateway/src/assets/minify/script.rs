@@ -32,7 +32,7 @@ pub(super) fn minify(text: &str, exports: &ExportNames) -> String {
             skipped = if token.gap == Gap::None { Gap::Blank } else { token.gap };
         } else {
             let gap = if token.gap == Gap::None { skipped } else { token.gap };
-            script.put(&written(token, role, &names), gap);
+            script.put(&write_token(token, role, &names), gap);
             skipped = Gap::None;
         }
     }
@@ -40,7 +40,7 @@ pub(super) fn minify(text: &str, exports: &ExportNames) -> String {
 }
 
 /// A token as it is sent.
-fn written<'a>(token: &Token<'a>, role: Option<Role>, names: &ShortNames<'a>) -> Cow<'a, str> {
+fn write_token<'a>(token: &Token<'a>, role: Option<Role>, names: &ShortNames<'a>) -> Cow<'a, str> {
     let short = || names.get(token.text);
     match (role, token.text) {
         (Some(Role::Variable | Role::Private | Role::Shared), _) => short().map_or(Cow::Borrowed(token.text), Cow::Owned),

@@ -61,7 +61,7 @@ impl IgnoreLevel {
         if let Some(text) = ignore::gitignore::gitconfig_excludes_path().and_then(|path| read(&path)) {
             add(&mut builder, &text);
         }
-        let global = Arc::new((built(&builder), lead(root)));
+        let global = Arc::new((build(&builder), lead(root)));
         let mut level = Arc::new(Self::new(None, global, Path::new("/")));
         let mut above: Vec<&Path> = folder.ancestors().skip(1).collect();
         while let Some(path) = above.pop() {
@@ -105,7 +105,7 @@ impl IgnoreLevel {
         for (kind, text) in level.kinds.iter_mut().zip(&texts) {
             let mut builder = GitignoreBuilder::new("");
             add(&mut builder, text.as_deref().unwrap_or_default());
-            *kind = built(&builder);
+            *kind = build(&builder);
         }
         (level.is_repository, level.is_above_root) = (is_repository, is_above_root);
         level.in_repository |= is_repository;
@@ -153,7 +153,7 @@ fn add(builder: &mut GitignoreBuilder, text: &[u8]) {
     }
 }
 
-fn built(builder: &GitignoreBuilder) -> Gitignore {
+fn build(builder: &GitignoreBuilder) -> Gitignore {
     builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 

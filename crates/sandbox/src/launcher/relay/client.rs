@@ -29,7 +29,7 @@ fn holds(process: &Path, socket: &str) -> bool {
 
 /// The inode of the socket that is connected from one address to another; `None` if no process holds it any more.
 fn socket_between(table: &str, from: SocketAddr, to: SocketAddr) -> Option<u64> {
-    let (from, to) = (written(from)?, written(to)?);
+    let (from, to) = (format_address(from)?, format_address(to)?);
     table.lines().find_map(|line| {
         let mut columns = line.split_whitespace().skip(1);
         let (local, remote) = (columns.next()?, columns.next()?);
@@ -39,7 +39,7 @@ fn socket_between(table: &str, from: SocketAddr, to: SocketAddr) -> Option<u64> 
 }
 
 /// An address as both tables have it. The kernel writes words of the machine, so the bytes are those of memory.
-fn written(address: SocketAddr) -> Option<[String; 2]> {
+fn format_address(address: SocketAddr) -> Option<[String; 2]> {
     let ip: Ipv4Addr = match address {
         SocketAddr::V4(address) => *address.ip(),
         SocketAddr::V6(_) => return None,
