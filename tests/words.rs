@@ -1,4 +1,4 @@
-//! Retired words: the code, the documents and the commit subjects use the words of the field.
+//! Retired words: the code, the documents and the commit subjects use the words of the field, and functions are verbs.
 //!
 //! `tools/commit-subjects` reads the table as well.
 #![allow(clippy::expect_used, reason = "a test that cannot continue has failed")]
@@ -60,6 +60,47 @@ const RETIRED: &[(&str, &str)] = &[
     ("whoever", "the caller, the client, the parent process"),
 ];
 
+/// Participles and prepositions: alone they are no names of functions, which are verbs (`look_up`, `from_stat`, `lock_tools`).
+const NO_NAMES: &[&str] = &[
+    "asked",
+    "begun",
+    "built",
+    "chosen",
+    "done",
+    "forgotten",
+    "found",
+    "given",
+    "gone",
+    "grown",
+    "heard",
+    "held",
+    "hidden",
+    "kept",
+    "known",
+    "left",
+    "lost",
+    "made",
+    "meant",
+    "met",
+    "misspelt",
+    "named",
+    "of",
+    "overridden",
+    "rewritten",
+    "said",
+    "seen",
+    "sent",
+    "shown",
+    "spent",
+    "stored",
+    "taken",
+    "thrown",
+    "told",
+    "unwritten",
+    "wanted",
+    "written",
+];
+
 /// What may name them: the history of changes, migrations that rename columns, names that others chose, this table.
 fn is_exempt(path: &str) -> bool {
     path == "CHANGELOG.md"
@@ -104,14 +145,32 @@ fn faults(path: &str, text: &str) -> Vec<String> {
     found.collect()
 }
 
-#[test]
-fn tracked_files_have_no_retired_word() {
+/// Whether a file holds Rust that no test alone uses.
+fn is_source(path: &str) -> bool {
+    let is_test = ["tests", "testkit", "fuzz", "tests.rs", "testing.rs"].iter().any(|part| path.split('/').any(|name| name == *part));
+    path.ends_with(".rs") && !is_test
+}
+
+/// One message for each function of a source file, outside of its tests, that has no verb in its name.
+fn misnamed_functions(path: &str, text: &str) -> Vec<String> {
+    let source = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let misnamed = source.lines().enumerate().filter_map(|(index, line)| {
+        let (before, after) = line.split_once("fn ")?;
+        let name = after.split(['(', '<']).next()?;
+        let is_function = before.is_empty() || before.ends_with(' ');
+        (is_function && NO_NAMES.contains(&name)).then(|| format!("{path}:{}: 'fn {name}' is no verb", index + 1))
+    });
+    misnamed.collect()
+}
+
+/// Checks every tracked text file of those that are wanted.
+fn assert_no_faults(is_wanted: impl Fn(&str) -> bool, faults: impl Fn(&str, &str) -> Vec<String>) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let listed = Command::new("git").args(["ls-files", "-z"]).current_dir(root).output().expect("git runs");
     assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
     let paths = String::from_utf8(listed.stdout).expect("paths are UTF-8");
     // Pictures and other bytes, links to nowhere and files that are being removed have no text.
-    let texts = paths.split_terminator('\0').filter(|path| !is_exempt(path)).filter_map(|path| {
+    let texts = paths.split_terminator('\0').filter(|path| is_wanted(path)).filter_map(|path| {
         let text = std::fs::read_to_string(root.join(path)).ok()?;
         Some((path, text))
     });
@@ -122,6 +181,29 @@ fn tracked_files_have_no_retired_word() {
     }
     assert!(read > 500, "only {read} files were read");
     assert!(all.is_empty(), "{}", all.join("\n"));
+}
+
+#[test]
+fn tracked_files_have_no_retired_word() {
+    assert_no_faults(|path| !is_exempt(path), faults);
+}
+
+#[test]
+fn functions_are_named_by_verbs() {
+    assert_no_faults(is_source, misnamed_functions);
+}
+
+#[test]
+fn function_without_a_verb_is_found_outside_of_tests() {
+    let text = "impl A {\n    pub(crate) async fn kept(&self) {}\n    const fn of<T>() {}\n}\nfn said() {}\n";
+    let expected = ["a.rs:2: 'fn kept' is no verb", "a.rs:3: 'fn of' is no verb", "a.rs:5: 'fn said' is no verb"];
+    assert_eq!(misnamed_functions("a.rs", text), expected);
+    let fine = "fn look_up() {}\nfn of_agent() {}\nlet kept = of(1);\n#[cfg(test)]\nmod tests {\n    fn said() {}\n}\n";
+    assert_eq!(misnamed_functions("a.rs", fine), Vec::<String>::new());
+    assert!(is_source("crates/store/src/lib.rs") && is_source("src/testing_ground.rs"));
+    for test in ["tests/words.rs", "crates/a/tests/b.rs", "crates/a/src/b/tests.rs", "crates/testkit/src/lib.rs", "docs/a.md"] {
+        assert!(!is_source(test), "{test}");
+    }
 }
 
 #[test]
@@ -148,4 +230,5 @@ fn table_is_sorted_and_in_the_form_that_the_lookup_uses() {
     let words: Vec<&str> = RETIRED.iter().map(|(word, _)| *word).collect();
     assert!(words.iter().all(|word| word.chars().all(|ch| ch.is_ascii_lowercase() || ch == ' ')), "{words:?}");
     assert!(words.is_sorted(), "{words:?}");
+    assert!(NO_NAMES.is_sorted(), "{NO_NAMES:?}");
 }
