@@ -184,7 +184,7 @@ impl GlobPage<'_> {
             )),
             None if found.total == 0 => notes.push(self.nothing()),
             None if shown.is_empty() => {
-                notes.push(format!("(No files at {}: {total} match.)", cx.write_parameter("offset", *offset as u64)))
+                notes.push(format!("(No files at {}: {total} match.)", cx.write_parameter("offset", *offset as u64)));
             }
             None => {}
         }
