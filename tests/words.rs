@@ -148,7 +148,7 @@ fn faults(path: &str, text: &str) -> Vec<String> {
 /// Whether a file holds Rust that no test alone uses.
 fn is_source(path: &str) -> bool {
     let is_test = ["tests", "testkit", "fuzz", "tests.rs", "testing.rs"].iter().any(|part| path.split('/').any(|name| name == *part));
-    path.ends_with(".rs") && !is_test
+    Path::new(path).extension().is_some_and(|extension| extension == "rs") && !is_test
 }
 
 /// One message for each function of a source file, outside of its tests, that has no verb in its name.

@@ -130,7 +130,7 @@ class Shell extends HTMLElement {
       const root = h('div.place.grow');
       fill(this.#main, this.#offline, root);
       this.place = module.default(root, to);
-      // What had the focus is gone with the place before: Tab goes on in this one.
+      // What had the focus is gone with the place before: Tab continues in this one.
       if (document.activeElement === document.body) this.#main.focus();
     } catch (error) {
       // A server of another version has other files.

@@ -31,7 +31,7 @@ pub(super) async fn list(State(app): State<App>, token: SignedIn, Query(query): 
         let mut tools = app.backend.tools(query.agent.as_deref())?;
         for tool in tools.as_array_mut().into_iter().flatten() {
             mark(tool);
-            // More than half of the answer, and whoever asks for all tools looks at few of them.
+            // More than half of the answer, and a client that asks for all tools looks at few of them.
             tool.as_object_mut().map(|tool| tool.remove("parameters"));
         }
         Ok(serde_json::json!({ "tools": tools }))
