@@ -44,8 +44,11 @@ struct KeysRead;
 impl KeysRead {
     fn begin() -> Self {
         READERS.fetch_add(1, Ordering::AcqRel);
+        // As the library does: it reads another terminal only if standard input is none. The thread cannot ask: it may begin when the
+        // terminal is gone, and standard input is none any more.
+        let is_standard = io::stdin().is_terminal();
         // Without the thread, all is as the library has it.
-        WATCH.call_once(|| drop(std::thread::Builder::new().name("haft-hangup".into()).spawn(watch)));
+        WATCH.call_once(|| drop(std::thread::Builder::new().name("haft-hangup".into()).spawn(move || watch(is_standard))));
         Self
     }
 }
@@ -61,9 +64,8 @@ pub(crate) fn note_signal() {
     HUNG_UP.store(true, Ordering::Release);
 }
 
-fn watch() {
-    // As the library does: it reads another terminal only if standard input is none.
-    let is_gone = if io::stdin().is_terminal() {
+fn watch(is_standard: bool) {
+    let is_gone = if is_standard {
         wait_for_end(io::stdin().as_fd())
     } else {
         File::open("/dev/tty").is_ok_and(|terminal| wait_for_end(terminal.as_fd()))
