@@ -35,8 +35,7 @@ fn events_are_lines_and_every_start_has_one_end() {
     world.write("a.txt", "one\n");
     let ran = world.run_with(ALONE, &["run", "--json", "read a.txt and missing.txt"]);
     let events = events(&ran);
-    let expected =
-        ["turn_start", "text_delta", "tool_start", "tool_start", "tool_end", "tool_end", "usage", "text_delta", "usage", "turn_end"];
+    let expected = ["turn_start", "tool_start", "tool_start", "tool_end", "tool_end", "usage", "text_delta", "usage", "turn_end"];
     let mut sorted = kinds(&events);
     assert_eq!((sorted.first(), sorted.last()), (Some(&"turn_start"), Some(&"turn_end")), "{sorted:?}");
     sorted.sort_unstable();
