@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::actor::{FLUSH, SessionActor};
-use super::host::{PendingMessage, SentMessage, SessionHost};
+use super::host::{MessagePurpose, PendingMessage, SentMessage, SessionHost};
 use super::watcher::LiveSession;
 use crate::api::ItemContent;
 use crate::attachments::shown_text;
@@ -22,6 +22,8 @@ use crate::remote::{RemoteEvent, RemoteMessage, RemoteTurn, RemoteTurns};
 /// How long the last events of a turn may take that has ended.
 const LAST_EVENTS: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(10);
+/// Messages of one turn among which is looked for what the user said.
+const MOST_LOOKED_AT: usize = 10_000;
 /// Turns of other servers that are shown at once.
 const MOST_MIRRORS: usize = 10_000;
 
@@ -133,30 +135,53 @@ impl SessionActor {
         let access = self.host.chosen_access(&record);
         let (session, agent, messages) = (record.id.clone(), record.agent.clone(), record.messages);
         let turn = RemoteTurn { session, agent, access, text, blocks, model, messages };
-        self.wait_for_end(&*remote, (turn, &cancel), queue, ended.into_iter().collect()).await;
+        let said = self.wait_for_end(&*remote, (turn, &cancel), queue, ended.into_iter().collect()).await;
+        let unheard = self.find_unheard(said, messages).await;
+        if !unheard.is_empty() {
+            // The worker ended the turn before it heard of them: another one answers them.
+            let (text, accepted) = (unheard.join("\n\n"), oneshot::channel().0);
+            let message = PendingMessage { text, blocks: Vec::new(), model: None, accepted, ended: None, purpose: MessagePurpose::Ask };
+            Box::pin(self.give_away(message, conversation, queue)).await;
+        }
     }
 
+    /// What was said during a turn and is not in the conversation, which was this long before.
+    async fn find_unheard(&self, mut said: Vec<String>, messages: u64) -> Vec<String> {
+        if said.is_empty() {
+            return said;
+        }
+        let Ok(stored) = self.host.backend.sessions().messages(&self.record.id, messages, MOST_LOOKED_AT).await else { return Vec::new() };
+        let is_stored = |text: &String| {
+            let text = serde_json::Value::from(text.as_str()).to_string();
+            stored.iter().any(|message| message.body.contains(text.trim_matches('"')))
+        };
+        said.retain(|text| !is_stored(text));
+        said
+    }
+
+    /// Returns what the user said meanwhile, unless the turn was stopped or failed.
     async fn wait_for_end(
         &self,
         remote: &dyn RemoteTurns,
         (turn, cancel): (RemoteTurn, &CancellationToken),
         queue: &mut mpsc::Receiver<PendingMessage>,
         mut waiting: Vec<oneshot::Sender<TurnEnd>>,
-    ) {
+    ) -> Vec<String> {
         self.host.announce(&self.record.id).await;
         let mut running = remote.run(turn, cancel);
         let mut ticks = tokio::time::interval(FLUSH);
         // What the user says before a worker has the turn: nobody would hear it.
-        let mut unheard = Vec::new();
+        let (mut unheard, mut said) = (Vec::new(), Vec::new());
         let end = loop {
             tokio::select! {
                 end = &mut running => break end,
-                () = self.host.stop.cancelled() => return,
+                () = self.host.stop.cancelled() => return Vec::new(),
                 Some(message) = queue.recv() => waiting.extend(self.say(message, &mut unheard)),
                 _ = ticks.tick() => self.live.flush(),
             }
             if self.live.live().is_heard {
                 for text in unheard.drain(..) {
+                    said.push(String::clone(&text));
                     remote.tell(&self.record.id, RemoteMessage::Say { text });
                 }
             }
@@ -171,6 +196,8 @@ impl SessionActor {
             // The program may have stopped waiting.
             ended.send(end.clone()).ok();
         }
+        said.append(&mut unheard);
+        if end.reason == EndReason::Done { said } else { Vec::new() }
     }
 
     /// The last events may be on their way when the outcome is known; of a worker that is gone there are none.
