@@ -47,6 +47,7 @@ mod sub_agents;
 mod tool_settings;
 mod transcription;
 mod trust;
+mod user_program;
 mod web;
 mod work_limits;
 #[cfg(feature = "postgres")]

@@ -4,16 +4,14 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::time::Duration;
 
 use haft_channels::{Transcriber, VoiceRecording};
 use haft_contract::BoxFuture;
-use tokio::io::AsyncReadExt;
-use tokio::process::Command;
 
 use super::Settings;
 use super::models::command_words;
+use super::user_program::run_user_program;
 use crate::failure::Failure;
 
 /// What stands for the recording.
@@ -48,10 +46,13 @@ impl CommandTranscriber {
         let file = RecordingFile::write(&recording.data, ending).map_err(|error| format!("the recording cannot be written: {error}"))?;
         let path = file.0.to_string_lossy();
         let words: Vec<String> = self.words.iter().map(|word| word.replace(MARK, &path)).collect();
-        let program = self.words.first().cloned().unwrap_or_default();
-        let output = tokio::time::timeout(TIME, run(&words)).await;
-        let output = output.map_err(|_| format!("'{program}' took longer than {} s", TIME.as_secs()))?;
-        String::from_utf8(output.map_err(|why| format!("'{program}' {why}"))?).map_err(|_| format!("the output of '{program}' is not text"))
+        let Some((program, arguments)) = words.split_first() else { return Err("transcription.command is empty".to_owned()) };
+        let running = tokio::time::timeout(TIME, run_user_program(program, arguments, MOST_BYTES)).await;
+        let output = running.map_err(|_| format!("'{program}' took longer than {} s", TIME.as_secs()))??;
+        if !output.status.success() {
+            return Err(format!("'{program}' failed ({})", output.status));
+        }
+        String::from_utf8(output.bytes).map_err(|_| format!("the output of '{program}' is not text"))
     }
 }
 
@@ -79,22 +80,6 @@ impl Transcriber for CommandTranscriber {
     fn transcribe<'a>(&'a self, recording: &'a VoiceRecording) -> BoxFuture<'a, Result<String, String>> {
         Box::pin(self.text(recording))
     }
-}
-
-/// Runs in the home folder, so that no program of a workspace is found first.
-async fn run(words: &[String]) -> Result<Vec<u8>, String> {
-    let Some((program, arguments)) = words.split_first() else { return Err("is empty".to_owned()) };
-    let cannot = |error: std::io::Error| format!("cannot be run: {error}");
-    let home = std::env::home_dir().filter(|home| home.is_dir()).unwrap_or_else(|| "/".into());
-    let mut command = Command::new(program);
-    command.args(arguments).current_dir(home).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
-    let mut child = command.spawn().map_err(cannot)?;
-    let mut output = Vec::new();
-    if let Some(stdout) = child.stdout.take() {
-        stdout.take(MOST_BYTES).read_to_end(&mut output).await.map_err(cannot)?;
-    }
-    let status = child.wait().await.map_err(cannot)?;
-    if status.success() { Ok(output) } else { Err(format!("failed ({status})")) }
 }
 
 #[cfg(test)]

@@ -2,16 +2,15 @@
 
 mod words;
 
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use haft_provider::ApiKey;
-use tokio::io::AsyncReadExt;
-use tokio::process::Command;
 
 pub(crate) use self::words::words;
 use super::variable;
 use crate::failure::Failure;
+use crate::wire::user_program::run_user_program;
 
 /// Time for the command; a password manager may ask the user first.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -65,29 +64,14 @@ fn failed(provider: &str, why: &str) -> Failure {
 
 async fn first_line(words: &[String], patience: Duration) -> Result<String, String> {
     let Some((program, arguments)) = words.split_first() else { return Err("api_key_command is empty".to_owned()) };
-    let running = tokio::time::timeout(patience, run(program, arguments)).await;
-    let (status, output) = running.map_err(|_| format!("'{program}' took longer than {patience:?}"))??;
-    if !status.success() {
-        return Err(format!("'{program}' {}", ending(status)));
+    let running = tokio::time::timeout(patience, run_user_program(program, arguments, MOST_BYTES)).await;
+    let output = running.map_err(|_| format!("'{program}' took longer than {patience:?}"))??;
+    if !output.status.success() {
+        return Err(format!("'{program}' {}", ending(output.status)));
     }
-    let text = String::from_utf8(output).map_err(|_| format!("the output of '{program}' is not text"))?;
+    let text = String::from_utf8(output.bytes).map_err(|_| format!("the output of '{program}' is not text"))?;
     let line = text.lines().next().map(str::trim).filter(|line| !line.is_empty());
     line.map(str::to_owned).ok_or_else(|| format!("the first line of the output of '{program}' is empty"))
-}
-
-/// Runs in the home folder, so that no program of the workspace is found first.
-async fn run(program: &str, arguments: &[String]) -> Result<(ExitStatus, Vec<u8>), String> {
-    let cannot = |error: std::io::Error| format!("'{program}' cannot be run: {error}");
-    let home = std::env::home_dir().filter(|home| home.is_dir()).unwrap_or_else(|| "/".into());
-    let mut command = Command::new(program);
-    command.args(arguments).current_dir(home).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
-    let mut child = command.spawn().map_err(cannot)?;
-    let mut output = Vec::new();
-    if let Some(stdout) = child.stdout.take() {
-        stdout.take(MOST_BYTES).read_to_end(&mut output).await.map_err(cannot)?;
-    }
-    let status = child.wait().await.map_err(cannot)?;
-    Ok((status, output))
 }
 
 fn ending(status: ExitStatus) -> String {
