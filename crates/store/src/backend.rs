@@ -40,8 +40,8 @@ pub use in_memory_sessions::InMemorySessionStore;
 pub use memory_index::MemoryDatabase;
 #[cfg(feature = "postgres")]
 pub use postgres::{
-    CopiedKind, PostgresAutomation, PostgresChannels, PostgresJobs, PostgresLog, PostgresObjects, PostgresOptions, PostgresPruner,
-    PostgresSessions, PostgresWork, StoreCopy,
+    CopiedKind, DepositedWork, PostgresAutomation, PostgresChannels, PostgresJobs, PostgresLog, PostgresObjects, PostgresOptions,
+    PostgresPruner, PostgresSessions, PostgresWork, SaidMessage, StoreCopy,
 };
 #[cfg(feature = "sqlite")]
 pub use shared_blobs::SharedBlobs;

@@ -26,8 +26,8 @@ pub use automation_store::{AutomationChange, AutomationStore, RunOwner};
 pub use backend::FileBlobs;
 #[cfg(feature = "postgres")]
 pub use backend::{
-    BucketObjects, BucketSettings, CopiedKind, PostgresAutomation, PostgresChannels, PostgresJobs, PostgresLog, PostgresObjects,
-    PostgresOptions, PostgresPruner, PostgresSessions, PostgresWork, StoreCopy,
+    BucketObjects, BucketSettings, CopiedKind, DepositedWork, PostgresAutomation, PostgresChannels, PostgresJobs, PostgresLog,
+    PostgresObjects, PostgresOptions, PostgresPruner, PostgresSessions, PostgresWork, SaidMessage, StoreCopy,
 };
 pub use backend::{InMemoryBlobs, InMemoryCallLog, InMemorySessionStore};
 #[cfg(feature = "sqlite")]

@@ -171,6 +171,20 @@ impl StateStore {
         }
     }
 
+    /// Adds processor time of commands, in hundredths of a second, to that of a day on a server; returns how much the day has. `None` for a
+    /// file, where one machine counts.
+    #[cfg_attr(not(feature = "postgres"), expect(clippy::unused_async, reason = "a server is asked"))]
+    pub async fn add_processor_time(&self, day: &str, ticks: u64) -> Result<Option<u64>, StoreError> {
+        match self {
+            Self::Sqlite(_) => {
+                let _ = (day, ticks);
+                Ok(None)
+            }
+            #[cfg(feature = "postgres")]
+            Self::Postgres(log) => log.work().add_processor_time(day, ticks).await.map(Some),
+        }
+    }
+
     /// Reads a whole file; says what is damaged, if anything. A server looks after itself.
     pub async fn find_damage(&self) -> Result<Option<String>, StoreError> {
         match self {

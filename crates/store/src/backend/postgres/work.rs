@@ -3,7 +3,9 @@
 //! Times are the server's, so that clocks of workers do not count. A claim raises the fencing number; a write with a lower one changes
 //! nothing. Work that was begun by a worker that is gone is begun again only if it is repeatable; else its outcome is unknown for good.
 
+mod deposit;
 mod fair;
+mod said;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,6 +14,8 @@ use std::time::Duration;
 
 use tokio_postgres::Row;
 
+pub use self::deposit::DepositedWork;
+pub use self::said::SaidMessage;
 use super::database::Database;
 use super::failure::Failure;
 use super::link::{Columns, Link, Text, all, execute, row};
@@ -44,6 +48,8 @@ const GIVE_BACK: &str = "UPDATE work SET state = 'queued', leased = NULL, attemp
 /// but the next one must not be the first.
 const HAND_BACK: &str = "UPDATE work SET state = 'queued', leased = NULL, attempts = greatest(attempts - 1, 1) \
      WHERE id = $1 AND fence = $2 AND state = 'started' AND repeatable";
+/// What was begun and did not come to an end here is another worker's turn; the attempt counts.
+const PUT_BACK: &str = "UPDATE work SET state = 'queued', leased = NULL WHERE id = $1 AND fence = $2 AND state = 'started' AND repeatable";
 const SETTLE: &str = "UPDATE work SET state = $2, fence = fence + 1, settled = clock_timestamp(), leased = NULL WHERE id = $1";
 const TELL: &str = "UPDATE work SET story = story || (to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.MS') || ' ' || $2::text) \
      WHERE id = $1 AND cardinality(story) < 200";
@@ -64,6 +70,8 @@ const OWN: &str = "SELECT id, fence, body, attempts FROM work WHERE token = $1 A
 const PRESENT: &str = "INSERT INTO workers (name, token, host, version, workspace, topics, running, capacity, draining, since, seen) \
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, clock_timestamp(), clock_timestamp()) ON CONFLICT (token) DO UPDATE SET \
      topics = excluded.topics, running = excluded.running, capacity = excluded.capacity, draining = excluded.draining, seen = excluded.seen";
+const ADD_TIME: &str = "INSERT INTO processor_time (day, ticks) VALUES ($1, $2) \
+     ON CONFLICT (day) DO UPDATE SET ticks = processor_time.ticks + excluded.ticks RETURNING ticks";
 /// A worker says that it lives every few seconds.
 const LIVING: &str = "SELECT name, token, host, version, workspace, topics, running, capacity, draining FROM workers \
      WHERE seen > clock_timestamp() - interval '20 seconds' ORDER BY name, token";
@@ -118,6 +126,12 @@ impl PostgresWork {
     /// Gives back work that was begun and may be begun again. `false` if it may not, or the lease is lost.
     pub async fn hand_back(&self, lease: &WorkLease) -> Result<bool, StoreError> {
         self.changed(lease, HAND_BACK).await
+    }
+
+    /// Gives back work that was begun, may be begun again, and failed through no fault of its own; the attempt counts. `false` if it may not,
+    /// or the lease is lost.
+    pub async fn put_back(&self, lease: &WorkLease) -> Result<bool, StoreError> {
+        self.changed(lease, PUT_BACK).await
     }
 
     async fn changed(&self, lease: &WorkLease, sql: &'static str) -> Result<bool, StoreError> {
@@ -246,6 +260,14 @@ impl PostgresWork {
             Box::pin(async move { execute(link, "DELETE FROM workers WHERE token = $1", &[&Text(token)]).await.map(drop) })
         });
         leave.await
+    }
+
+    /// Adds processor time of commands to that of a day, in hundredths of a second; returns how much the day has, of all machines.
+    pub async fn add_processor_time(&self, day: &str, ticks: u64) -> Result<u64, StoreError> {
+        let add = self.database.read((day.to_owned(), integer(ticks)), |link, (day, ticks)| {
+            Box::pin(async move { row(link, ADD_TIME, &[&Text(day), ticks]).await?.map_or(Ok(0), |row| row.number(0)) })
+        });
+        add.await
     }
 
     /// The workers that live.
