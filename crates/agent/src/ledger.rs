@@ -42,6 +42,12 @@ pub enum LedgerEntry {
         /// The message.
         message: Message,
     },
+    /// The entry that follows has these messages of the user, which someone else has stored until now. Both are stored together, so each
+    /// message is in the conversation once, whatever ends the process.
+    Heard {
+        /// Their ids.
+        messages: Vec<String>,
+    },
     /// A compaction: from here on the conversation begins with this message, followed by the last ones before it.
     Summary {
         /// The summary of all that was left out.
@@ -89,6 +95,7 @@ impl LedgerEntry {
             Self::Begun { .. } => "begun",
             Self::Assistant { .. } => "assistant",
             Self::Results { .. } => "results",
+            Self::Heard { .. } => "heard",
             Self::Summary { .. } => "summary",
         }
     }
@@ -143,6 +150,7 @@ mod tests {
             LedgerEntry::Begun { call: call("1") },
             assistant(vec![call("1")]),
             LedgerEntry::Results { message: Message::user("so") },
+            LedgerEntry::Heard { messages: vec!["1".into()] },
             LedgerEntry::Summary { message: Message::user("all"), kept: 3 },
         ] {
             let text = serde_json::to_string(&entry).unwrap();

@@ -350,12 +350,14 @@ impl Runner {
         if !results.is_empty() || !rest.is_empty() {
             rest.extend(self.notices(NoticeMoment::Round).await);
             let message = |results: Vec<Block>| Message::results(results.into_iter().chain(rest.iter().cloned()).collect());
+            entries.extend(self.steering.heard_entry());
             entries.push(LedgerEntry::Results { message: message(stored) });
             messages.push(message(results));
         }
         if !entries.is_empty() {
             self.carry(CarryMoment::InTurn).await.map_err(TurnStop::NotKept)?;
             self.ledger.keep_all(&entries).await.map_err(TurnStop::NotKept)?;
+            self.steering.mark_heard();
             self.messages.append(&mut messages);
         }
         Ok(is_steered)
@@ -379,7 +381,12 @@ impl Runner {
 
     async fn add(&mut self, entry: LedgerEntry, message: Message) -> Result<(), TurnStop> {
         self.carry(CarryMoment::InTurn).await.map_err(TurnStop::NotKept)?;
-        self.ledger.keep(&entry).await.map_err(TurnStop::NotKept)?;
+        let kept = match self.steering.heard_entry() {
+            None => self.ledger.keep(&entry).await,
+            Some(heard) => self.ledger.keep_all(&[heard, entry]).await,
+        };
+        kept.map_err(TurnStop::NotKept)?;
+        self.steering.mark_heard();
         self.messages.push(message);
         Ok(())
     }

@@ -222,6 +222,8 @@ impl StoredConversation {
                 self.add_interrupted(begun);
                 self.push(message, number);
             }
+            // Says something of the entry that follows.
+            LedgerEntry::Heard { .. } => {}
             LedgerEntry::Summary { message, kept } => {
                 self.add_interrupted(begun);
                 let replaced = self.messages.len().saturating_sub(kept);

@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 use crate::context_budget::TokenCount;
 use crate::cost::Micros;
 use crate::events::{EndReason, TurnEnd};
+use crate::ledger::LedgerEntry;
 
 /// Messages of the user that arrive during a turn; they are delivered with the next results, and wake a call that waits.
 #[derive(Debug, Clone, Default)]
@@ -19,28 +20,63 @@ pub struct Steering(Arc<SteeringState>);
 
 #[derive(Debug, Default)]
 struct SteeringState {
-    messages: Mutex<Vec<String>>,
+    messages: Mutex<SteeringMessages>,
     arrived: Notify,
+}
+
+#[derive(Debug, Default)]
+struct SteeringMessages {
+    /// With the id of each that someone stores until the conversation has it.
+    waiting: Vec<(Option<String>, String)>,
+    /// Ids of those that were taken, and of which the next entry of the conversation says that it has them.
+    taken: Vec<String>,
+    /// Ids of those that the conversation has.
+    heard: Vec<String>,
 }
 
 impl Steering {
     /// Queues a message for the model.
     pub fn say(&self, text: impl Into<String>) {
-        self.messages().push(text.into());
+        self.push(None, text.into());
+    }
+    /// Queues a message that is stored under this id until [`heard`](Self::heard) names it.
+    pub fn say_stored(&self, id: impl Into<String>, text: impl Into<String>) {
+        self.push(Some(id.into()), text.into());
+    }
+    fn push(&self, id: Option<String>, text: String) {
+        self.messages().waiting.push((id, text));
         self.0.arrived.notify_waiters();
+    }
+    /// Takes the ids of messages that the conversation has.
+    pub fn heard(&self) -> Vec<String> {
+        std::mem::take(&mut self.messages().heard)
+    }
+    /// The entry which says that the one after it has messages that were taken; `None` if there are none.
+    pub(crate) fn heard_entry(&self) -> Option<LedgerEntry> {
+        let messages = self.messages().taken.clone();
+        (!messages.is_empty()).then_some(LedgerEntry::Heard { messages })
+    }
+    /// That entry is stored.
+    pub(crate) fn mark_heard(&self) {
+        let mut messages = self.messages();
+        let taken = std::mem::take(&mut messages.taken);
+        messages.heard.extend(taken);
     }
     /// Removes the last message, unless it is delivered already.
     pub fn take_back(&self) -> Option<String> {
-        self.messages().pop()
+        self.messages().waiting.pop().map(|(_, text)| text)
     }
     /// Takes all messages.
     pub(crate) fn texts(&self) -> Vec<String> {
-        std::mem::take(&mut *self.messages())
+        let mut messages = self.messages();
+        let (ids, texts): (Vec<_>, Vec<_>) = std::mem::take(&mut messages.waiting).into_iter().unzip();
+        messages.taken.extend(ids.into_iter().flatten());
+        texts
     }
     pub(crate) fn take(&self) -> Vec<Block> {
         self.texts().into_iter().map(Block::text).collect()
     }
-    fn messages(&self) -> MutexGuard<'_, Vec<String>> {
+    fn messages(&self) -> MutexGuard<'_, SteeringMessages> {
         self.0.messages.lock().unwrap_or_else(PoisonError::into_inner)
     }
     /// Resolves when there is a message that is not delivered yet.
@@ -49,7 +85,7 @@ impl Steering {
             // Registered before the look, so that a message in between is not missed.
             let mut arrived = std::pin::pin!(self.0.arrived.notified());
             arrived.as_mut().enable();
-            if !self.messages().is_empty() {
+            if !self.messages().waiting.is_empty() {
                 return;
             }
             arrived.await;

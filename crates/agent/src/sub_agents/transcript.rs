@@ -96,7 +96,7 @@ fn parts(entry: &LedgerEntry, with_tools: bool) -> Vec<(&'static str, String)> {
         LedgerEntry::Assistant { message, .. } => blocks("assistant", message, with_tools),
         LedgerEntry::Summary { message, .. } => blocks("summary", message, with_tools),
         // The answer that follows has it, too.
-        LedgerEntry::Begun { .. } => Vec::new(),
+        LedgerEntry::Begun { .. } | LedgerEntry::Heard { .. } => Vec::new(),
     }
 }
 
