@@ -5,17 +5,28 @@
 
 mod address;
 mod folder;
+#[cfg(feature = "postgres")]
+mod lines;
+mod process;
 mod record;
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-pub(crate) use self::address::{blob_address, store_address};
+pub(crate) use self::address::{blob_address, schema, store_address};
+#[cfg(feature = "postgres")]
+pub(crate) use self::folder::make_private;
 pub(crate) use self::folder::{TenantFolder, TenantsFolder};
+#[cfg(feature = "postgres")]
+pub(crate) use self::lines::{LineSender, ServerAsk, ServerWord, TurnOrder, TurnReport, WorkerSeat, own_lines, write_lines};
+pub(crate) use self::process::command;
 pub(crate) use self::record::{FollowedUsers, MOST_USERS, TenantRecord};
 
 /// The folder of the tenant whose process this is.
 pub(crate) const VARIABLE: &str = "HAFT_TENANT";
+
+/// The folder with the folders of all sessions of the tenant, where a worker has a folder for each session.
+pub(crate) const VOLUMES_VARIABLE: &str = "HAFT_TENANT_VOLUMES";
 
 /// What holds for every tenant, whatever the operator's own file says. A call beyond the workspace is denied and not asked about, because
 /// those who would be asked are the tenant's; commands run in the sandbox or not at all; tools that belong to the operator's machine are off.
@@ -35,6 +46,11 @@ static CURRENT: LazyLock<Option<TenantFolder>> =
 /// The tenant whose process this is.
 pub(crate) fn current() -> Option<&'static TenantFolder> {
     CURRENT.as_ref()
+}
+
+/// The folders of the sessions of the tenant on this worker.
+pub(crate) fn volumes() -> Option<PathBuf> {
+    std::env::var_os(VOLUMES_VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// The files that limit this process: what holds for every tenant, and what the operator has set for this one. A record that cannot be

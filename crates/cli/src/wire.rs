@@ -103,7 +103,16 @@ pub(crate) use self::tool_settings::max_rounds;
 pub(crate) use self::trust::TrustedFolders;
 pub(crate) use self::work_limits::WorkLimits;
 #[cfg(feature = "postgres")]
-pub(crate) use self::workers::{CallWork, FleetLink, TurnWork, WorkBody, failure as fleet_failure, serve_metrics};
+pub(crate) use self::workers::{
+    CallWork, FleetLink, SessionScope, TenantTurn, TurnWork, WorkBody, end_tenant_work, failure as fleet_failure, serve_metrics,
+    store_said, unheard_texts,
+};
+/// What a server with workers gives turns to.
+#[cfg(feature = "postgres")]
+pub(crate) type ServerFleet = FleetLink;
+/// Without a server for state there are none.
+#[cfg(not(feature = "postgres"))]
+pub(crate) type ServerFleet = std::convert::Infallible;
 use crate::arguments::{CallerArgs, Common};
 use crate::failure::Failure;
 use crate::output::{Output, configure_display};

@@ -26,7 +26,7 @@ pub struct FlagValue<'a> {
 }
 
 /// Variables that other parts read.
-const OTHERS: [&str; 9] = [
+const OTHERS: [&str; 10] = [
     "HAFT_BLOBS",
     "HAFT_CONFIG",
     "HAFT_HOME",
@@ -36,6 +36,7 @@ const OTHERS: [&str; 9] = [
     "HAFT_QUEUE",
     "HAFT_STORE",
     "HAFT_TENANT",
+    "HAFT_TENANT_VOLUMES",
 ];
 
 /// The settings of the environment.

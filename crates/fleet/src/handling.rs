@@ -30,12 +30,23 @@ pub struct TakenWork {
     pub body: String,
     /// The how-manieth claim it is: from the second on, a part may be done.
     pub attempt: u64,
+    /// The fencing number of the claim: greater than that of every earlier one.
+    pub fence: i64,
 }
 
-/// What a worker can run. What it returns is stored as it is, and read by the server that gave the work.
+/// How work ended on a worker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WorkEnd {
+    /// With this outcome.
+    Done(String),
+    /// What did it here is gone, and this is why: another worker continues it, if it may be begun again.
+    Lost(String),
+}
+
+/// What a worker can run. Its outcome is stored as it is, and read by the server that gave the work.
 pub trait WorkRunner: Send + Sync + 'static {
     /// Does work. When the future is dropped, everything that it started ends.
-    fn run(self: Arc<Self>, work: TakenWork) -> BoxFuture<'static, String>;
+    fn run(self: Arc<Self>, work: TakenWork) -> BoxFuture<'static, WorkEnd>;
     /// The outcome of work that was ended before its own end: why.
     fn ended(&self, why: &str) -> String;
     /// Whether this version can read the work as a whole. What it cannot goes back before it begins, for a worker of another version.
@@ -90,9 +101,9 @@ pub(crate) struct MessageHandler {
 
 /// How work ended here.
 enum RunEnd {
-    Outcome(String),
+    Own(WorkEnd),
     /// The lease is lost.
-    Lost,
+    Fenced,
     /// The worker is stopped.
     Stopped,
 }
@@ -115,7 +126,7 @@ impl MessageHandler {
         let claim = self.work.claim(id, &self.worker, self.lease).await;
         match claim {
             Ok(WorkClaim::Taken { lease, body, attempt }) => {
-                let work = TakenWork { id: lease.id.clone(), body, attempt };
+                let work = TakenWork { id: lease.id.clone(), body, attempt, fence: lease.fence };
                 self.perform(&lease, work, wake).await;
                 WorkClaim::Settled(WorkState::Done)
             }
@@ -148,8 +159,12 @@ impl MessageHandler {
         self.watcher.step(WorkStep::Started, &lease.id);
         self.tell(&lease.id, "started").await;
         let outcome = match self.run(lease, work, wake).await {
-            RunEnd::Outcome(outcome) => outcome,
-            RunEnd::Lost => return self.watcher.step(WorkStep::Fenced, &lease.id),
+            RunEnd::Own(WorkEnd::Done(outcome)) => outcome,
+            RunEnd::Own(WorkEnd::Lost(why)) if self.put_back(lease, &why).await => {
+                return self.give_back(&lease.id, wake, Duration::ZERO).await;
+            }
+            RunEnd::Own(WorkEnd::Lost(why)) => self.runner.ended(&why),
+            RunEnd::Fenced => return self.watcher.step(WorkStep::Fenced, &lease.id),
             // Another worker continues what may be begun again; of the rest it is said that it was ended.
             RunEnd::Stopped if matches!(self.work.hand_back(lease).await, Ok(true)) => {
                 wake.answer(AckKind::Nak(None)).await;
@@ -168,6 +183,13 @@ impl MessageHandler {
         self.acknowledge(&lease.id, wake).await;
     }
 
+    /// Leaves work to another worker, which continues it; `false` if it may not be begun again.
+    async fn put_back(&self, lease: &WorkLease, why: &str) -> bool {
+        self.work.tell(&lease.id, &format!("{} lost it: {why}", self.worker)).await.ok();
+        // With the database away, the lease runs out.
+        self.work.put_back(lease).await.unwrap_or(true)
+    }
+
     /// Leaves work to a worker of another version. Nothing of it was begun, so the attempt does not count.
     async fn refuse(&self, lease: &WorkLease, wake: &WakeUp) {
         if wake.is_first() {
@@ -184,7 +206,7 @@ impl MessageHandler {
         let mut renewed = Instant::now();
         loop {
             tokio::select! {
-                outcome = &mut work => return RunEnd::Outcome(outcome),
+                end = &mut work => return RunEnd::Own(end),
                 () = self.ended.cancelled() => return RunEnd::Stopped,
                 () = sleep(self.lease / 3) => {}
             }
@@ -195,14 +217,14 @@ impl MessageHandler {
                 timeout(left, self.work.renew(lease, self.lease)).await
             };
             let answer = tokio::select! {
-                outcome = &mut work => return RunEnd::Outcome(outcome),
+                end = &mut work => return RunEnd::Own(end),
                 answer = asked => answer,
             };
             match answer {
                 Ok(Ok(LeaseAnswer::Renewed)) => renewed = Instant::now(),
-                Ok(Ok(LeaseAnswer::Unwanted)) => return RunEnd::Outcome(self.runner.ended("nobody wants it any more")),
-                Ok(Ok(LeaseAnswer::Lost)) => return RunEnd::Lost,
-                Ok(Err(_)) | Err(_) if renewed.elapsed() >= self.lease => return RunEnd::Lost,
+                Ok(Ok(LeaseAnswer::Unwanted)) => return RunEnd::Own(WorkEnd::Done(self.runner.ended("nobody wants it any more"))),
+                Ok(Ok(LeaseAnswer::Lost)) => return RunEnd::Fenced,
+                Ok(Err(_)) | Err(_) if renewed.elapsed() >= self.lease => return RunEnd::Fenced,
                 Ok(Err(_)) | Err(_) => {}
             }
         }

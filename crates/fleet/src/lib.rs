@@ -21,9 +21,9 @@ pub use self::control::ControlMessages;
 pub use self::dispatch::{Dispatcher, WorkPatience};
 pub use self::error::FleetError;
 pub use self::events::{FleetEvent, FleetEvents};
-pub use self::handling::{TakenWork, WorkRunner, WorkStep, WorkWatcher};
+pub use self::handling::{TakenWork, WorkEnd, WorkRunner, WorkStep, WorkWatcher};
 pub use self::metrics::{CountingWatcher, FleetMetrics};
-pub use self::queue::{FleetQueue, subject_of_session, topic_of_call, topic_of_turn};
+pub use self::queue::{FleetQueue, subject_of_session, subject_of_tenant, topic_of_call, topic_of_turn};
 #[cfg(feature = "traces")]
 pub use self::traces::{TraceCollector, TracingWatcher};
 pub use self::worker::{FleetWorker, WorkerSettings};

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{WorkStep, WorkWatcher};
 
-/// Topics with a line of their own; all further ones are one.
+/// Topics of tenants with a line of their own; all further ones are one.
 const MOST_TOPICS: usize = 100;
 /// A request is no longer than this, and takes no longer.
 const MOST_REQUEST: usize = 8 << 10;
@@ -30,6 +30,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct TopicLabel {
     topic: String,
+    /// Empty for the work of the operator.
+    tenant: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -84,12 +86,14 @@ impl FleetMetrics {
             family.clear();
         }
         self.oldest.clear();
-        let mut topics: BTreeSet<String> = load.iter().map(|load| load.topic.clone()).collect();
+        let mut topics: BTreeSet<(String, String)> = load.iter().map(|load| (load.topic.clone(), load.tenant.clone())).collect();
         while topics.len() > MOST_TOPICS {
             topics.pop_last();
         }
         for load in load {
-            let topic = TopicLabel { topic: if topics.contains(&load.topic) { load.topic } else { "other".to_owned() } };
+            let key = (load.topic, load.tenant);
+            let (topic, tenant) = if topics.contains(&key) { key } else { ("other".to_owned(), String::new()) };
+            let topic = TopicLabel { topic, tenant };
             let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
             self.waiting.get_or_create(&topic).inc_by(count(load.queued));
             self.running.get_or_create(&topic).inc_by(count(load.running));

@@ -60,6 +60,12 @@ pub fn subject_of_session(session: &str) -> String {
     if session == ">" { "turn.>".to_owned() } else { format!("turn.{}", part(session)) }
 }
 
+/// The subject of the events of a session of a tenant, which no other tenant's is; `>` is that of all of the tenant.
+pub fn subject_of_tenant(route: &str, session: &str) -> String {
+    let session = if session == ">" { ">".to_owned() } else { part(session) };
+    format!("tenant.{}.{session}", part(route))
+}
+
 /// A part of a subject: nothing in it is a separator or a wildcard.
 pub(crate) fn part(name: &str) -> String {
     let plain = |ch: char| if ch.is_ascii_alphanumeric() || ch == '_' || ch == '-' { ch } else { '_' };
@@ -202,6 +208,7 @@ mod tests {
         assert_eq!(topic_of_call("web_fetch", None), "call.any.web_fetch");
         assert_eq!(topic_of_turn("ma in", Some("gpu")), "turn.gpu.ma_in");
         assert_eq!(topic_of_call("mcp.>* x", Some("g.pu")), "call.g_pu.mcp____x");
+        assert_eq!([subject_of_tenant("ab", ">"), subject_of_tenant("ab", "s.>")], ["tenant.ab.>", "tenant.ab.s__"]);
         assert_ne!(consumer_name(&topic_of_turn("b", Some("gpu-a"))), consumer_name(&topic_of_turn("a-b", Some("gpu"))));
         for (address, why) in [
             ("redis://user:hunter2@host", "redis is no kind of queue"),

@@ -25,6 +25,8 @@ pub struct RemoteTurn {
     pub model: Option<String>,
     /// How many messages the session had.
     pub messages: u64,
+    /// Whether it answers what was said to the turn before and came too late for that: the text is what pages show.
+    pub answers_said: bool,
 }
 
 /// Runs turns in other processes.
@@ -33,6 +35,12 @@ pub trait RemoteTurns: Send + Sync {
     fn run<'a>(&'a self, turn: RemoteTurn, cancel: &'a CancellationToken) -> BoxFuture<'a, Result<TurnEnd, String>>;
     /// Tells the process that runs a turn of a session, whichever it is.
     fn tell(&self, session: &str, message: RemoteMessage);
+    /// Tells every server that a session is new, or that what lists show of it has changed.
+    fn announce(&self, session: &str);
+    /// Stores what the user says to the model of a turn until the conversation has it, and tells the process that runs the turn.
+    fn say<'a>(&'a self, session: &'a str, text: &'a str) -> BoxFuture<'a, Result<(), String>>;
+    /// What was said to a session and is not in the conversation yet.
+    fn unheard<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<String>, String>>;
 }
 
 /// What a server tells the process that runs a turn.
@@ -42,7 +50,9 @@ pub trait RemoteTurns: Send + Sync {
 pub enum RemoteMessage {
     /// The user wants the turn to end.
     Cancel,
-    /// The user says this to the model meanwhile.
+    /// The user has said something to the model, which is stored.
+    Said,
+    /// The user says this to the model meanwhile; a server of an older version does not store it.
     Say {
         /// The text.
         text: String,
@@ -151,4 +161,6 @@ pub enum RemoteEvent {
     },
     /// It is over, and the store has all of it.
     Over,
+    /// The session is new, or what lists show of it has changed; no turn of it needs to run.
+    Changed,
 }

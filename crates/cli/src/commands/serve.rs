@@ -37,13 +37,15 @@ use self::backend::ServeBackend;
 use self::known_server::KnownServer;
 use self::nodes::ServedNodes;
 use self::tenant::OwnSeat;
+#[cfg(feature = "postgres")]
+pub(super) use self::tenant::check_settings as check_tenant_settings;
 use self::tenants::TenantProcesses;
 use crate::arguments::{Common, ServeArgs};
 use crate::commands::block_on;
 use crate::commands::interrupt::interruptible;
 use crate::failure::{Exit, Failure};
 use crate::output::{Output, note};
-use crate::wire::{self, ServedChannels, ServedParts, ServerControl, Wire};
+use crate::wire::{self, ServedChannels, ServedParts, ServerControl, ServerFleet, Wire};
 
 /// Where programs of this user find a running server, in the folder for sockets.
 pub(super) const SERVER_FILE: &str = "gateway.json";
@@ -78,7 +80,8 @@ async fn serve(common: &Common, request: &ServeArgs, output: &Output, wire: Wire
     wire.repair_interrupted(&(Arc::clone(&store) as Arc<dyn CallLog>)).await;
     let approvals = PageApprovals::new(wire.settings.workspace.clone(), wire.own_file().ok());
     let stop = CancellationToken::new();
-    let seat =
+    #[cfg_attr(not(feature = "postgres"), expect(unused_mut, reason = "workers take the words for it"))]
+    let mut seat =
         crate::tenants::current().map(|tenant| tenant::check_settings(&wire).and_then(|()| OwnSeat::take(tenant, &stop))).transpose()?;
     let (nodes, channels, control) = (ServedNodes::open(&wire, &stop).await, ServedChannels::default(), Arc::new(ServerControl::default()));
     let (canvas, browsers) = (PageCanvas::new(&approvals), PageBrowsers::default());
@@ -97,17 +100,29 @@ async fn serve(common: &Common, request: &ServeArgs, output: &Output, wire: Wire
     (options.canvas, options.browsers) = (Some(canvas), browsers);
     let backend = Arc::new(ServeBackend::new(common, output, wire, served));
     #[cfg(feature = "postgres")]
-    let fleet = backend.use_workers().await?;
+    let (fleet, words) = match &mut seat {
+        // A tenant has no queue: its turns go through the server in front.
+        Some(seat) => (None, tenant::turns::use_workers(&backend, seat)),
+        None => (backend.use_workers().await?, None),
+    };
     options.tenant = seat.as_ref().map(|seat| seat.seat.clone());
     let mut gateway = Gateway::bind(Arc::clone(&backend) as _, approvals.clone(), options).await.map_err(|error| failure(&error))?;
     let url = gateway.url().to_owned();
-    let tenants = if seat.is_none() { serve_tenants(common, request, &mut gateway)? } else { None };
+    #[cfg(feature = "postgres")]
+    let workers = fleet.clone();
+    #[cfg(not(feature = "postgres"))]
+    let workers = None;
+    let tenants = if seat.is_none() { serve_tenants(common, request, &mut gateway, workers)? } else { None };
     show_link(&gateway, output)?;
     let _known = KnownServer::announce(run_folder.join(SERVER_FILE), &url, gateway.program_token())?;
     let (sessions, address, wire) = (gateway.sessions(), gateway.address(), backend.wire_of(None)?);
     #[cfg(feature = "postgres")]
     if let Some(link) = fleet {
         workers::begin(link, request.metrics, &sessions, &stop).await?;
+    }
+    #[cfg(feature = "postgres")]
+    if let Some(words) = words {
+        tenant::turns::follow(words, &sessions, &stop);
     }
     let nodes = nodes.serve(&stop);
     channels.start(&wire, &store, &approvals, sessions.clone(), stop.child_token());
@@ -143,8 +158,13 @@ async fn end_parts(tenants: Option<Arc<TenantProcesses>>, nodes: Option<JoinHand
 }
 
 /// Hands requests of tenants to their processes.
-fn serve_tenants(common: &Common, request: &ServeArgs, gateway: &mut Gateway) -> Result<Option<Arc<TenantProcesses>>, Failure> {
-    let tenants = TenantProcesses::open(common, gateway.public_address(), Duration::from_secs(request.tenant_idle))?;
+fn serve_tenants(
+    common: &Common,
+    request: &ServeArgs,
+    gateway: &mut Gateway,
+    workers: Option<ServerFleet>,
+) -> Result<Option<Arc<TenantProcesses>>, Failure> {
+    let tenants = TenantProcesses::open(common, gateway.public_address(), Duration::from_secs(request.tenant_idle), workers)?;
     if let Some(tenants) = &tenants {
         gateway.serve_tenants(Arc::clone(tenants) as _);
         tokio::spawn(Arc::clone(tenants).follow_removals());

@@ -98,7 +98,12 @@ fn remove(tenants: &TenantsFolder, name: &str, yes: bool, output: &Output) -> Re
     if !yes {
         return Err(Failure::usage(format!("this removes the tenant '{name}' with everything that it stored{place}")).help("add --yes"));
     }
+    // Workers need nothing of the folder; without it the server gives them nothing more.
     tenant.remove()?;
+    #[cfg(feature = "postgres")]
+    if wire::store_address().is_some() {
+        super::block_on(async { wire::end_tenant_work(&*wire::store(&wire::data_folder()?)?, &record.route).await })?;
+    }
     if let Some(address) = wire::store_address() {
         wire::remove_store(&crate::tenants::store_address(&address, &record.route))?;
     }

@@ -2,6 +2,10 @@
 
 mod calls;
 mod questions;
+mod reach;
+mod said;
+mod tenant;
+mod tenants;
 mod turns;
 mod volumes;
 mod watcher;
@@ -12,14 +16,18 @@ use std::time::Duration;
 
 use haft_agent::{EndReason, TurnEnd, TurnEndRecord};
 use haft_contract::BoxFuture;
-use haft_fleet::{CountingWatcher, FleetMetrics, FleetWorker, TakenWork, WorkRunner, WorkerSettings, topic_of_call, topic_of_turn};
+use haft_fleet::{
+    CountingWatcher, FleetMetrics, FleetWorker, TakenWork, WorkEnd, WorkRunner, WorkerSettings, topic_of_call, topic_of_turn,
+};
 use haft_gateway::{PageApprovals, PageBrowsers, PageCanvas};
-use haft_store::{CallLog, WorkerRecord, new_uuid};
+use haft_store::{CallLog, StateStore, WorkerRecord, new_uuid};
 use haft_tui::chat::ChatOptions;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use self::questions::FleetQuestions;
+use self::reach::ServerReach;
+use self::tenants::TenantWorkers;
 use self::volumes::{AgentVolumes, SessionVolumes};
 use self::watcher::WorkerLog;
 use crate::arguments::{Common, WorkerArgs};
@@ -30,6 +38,9 @@ use crate::output::{Output, note};
 use crate::wire::{self, FleetLink, ServedChannels, ServedParts, ServerControl, Wire, WorkBody, WorkLimits};
 
 pub(crate) fn run(common: &Common, request: &WorkerArgs, output: &Output) -> Result<Exit, Failure> {
+    if crate::tenants::current().is_some() {
+        return tenant::run(common, output);
+    }
     let wire = Wire::new(common, output)?;
     block_on(async {
         let store = wire::store(&wire.settings.data_folder)?;
@@ -37,31 +48,41 @@ pub(crate) fn run(common: &Common, request: &WorkerArgs, output: &Output) -> Res
         let link = FleetLink::required(&store).await?;
         let settings = settings(&wire, request)?;
         let volumes = AgentVolumes::new(&wire, SessionVolumes { folder: request.volumes.clone(), remote: request.git.clone() })?;
-        let approvals = PageApprovals::new(wire.settings.workspace.clone(), wire.own_file().ok());
-        approvals.listen(Arc::new(FleetQuestions::new(link.queue.clone(), &approvals)));
-        let served = ServedParts {
-            canvas: PageCanvas::new(&approvals),
-            approvals,
-            store,
-            nodes: None,
-            channels: ServedChannels::default(),
-            browsers: PageBrowsers::default(),
-            control: Arc::new(ServerControl::default()),
-        };
+        let tenants = Arc::new(TenantWorkers::new(common, request, &link, &wire.settings.data_folder));
+        let reach = ServerReach::Queue(Box::new(link.queue.clone()));
+        let served = served_parts(&wire, store, &reach);
         // Before it says that it is ready: servers look for a worker that offers a tool.
         link.work.present(settings.record.clone()).await?;
         show(&settings, output)?;
-        let runner = Arc::new(WorkerRunner { common: common.clone(), output: output.clone(), link: link.clone(), served, volumes });
+        let runner = TurnRunner { common: common.clone(), output: output.clone(), reach, served, volumes };
+        let runner = Arc::new(WorkerRunner { turns: runner, tenants: Arc::clone(&tenants) });
         let metrics = FleetMetrics::new(link.work.clone());
         let stop = CancellationToken::new();
+        tokio::spawn(Arc::clone(&tenants).clear(stop.child_token()));
         wire::serve_metrics(&metrics, request.metrics, &stop).await?;
         let log = watcher::traced(&settings.record.name, Arc::new(WorkerLog::new(settings.record.name.clone(), output)))?;
         let watcher = Arc::new(CountingWatcher { metrics, inner: log });
         let worker = FleetWorker { queue: link.queue, work: link.work, runner, watcher, settings };
         let (ended, _) = Box::pin(interruptible(worker.run(&stop), &stop)).await?;
+        tenants.end().await;
         ended.map_err(|error| wire::fleet_failure(&error))?;
         Ok(Exit::Success)
     })
+}
+
+/// What turns have on a worker: no page, but questions that servers show.
+fn served_parts(wire: &Wire, store: Arc<StateStore>, reach: &ServerReach) -> ServedParts {
+    let approvals = PageApprovals::new(wire.settings.workspace.clone(), wire.own_file().ok());
+    approvals.listen(Arc::new(FleetQuestions::new(reach.clone(), &approvals)));
+    ServedParts {
+        canvas: PageCanvas::new(&approvals),
+        approvals,
+        store,
+        nodes: None,
+        channels: ServedChannels::default(),
+        browsers: PageBrowsers::default(),
+        control: Arc::new(ServerControl::default()),
+    }
 }
 
 fn settings(wire: &Wire, request: &WorkerArgs) -> Result<WorkerSettings, Failure> {
@@ -95,16 +116,22 @@ fn show(settings: &WorkerSettings, output: &Output) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Runs work with the configuration of this machine, limited by what the server allows.
+/// Runs work: that of tenants in processes of theirs, all other in this one.
 struct WorkerRunner {
+    turns: TurnRunner,
+    tenants: Arc<TenantWorkers>,
+}
+
+/// Runs turns and calls with the configuration of this machine, limited by what the server allows.
+struct TurnRunner {
     common: Common,
     output: Output,
-    link: FleetLink,
+    reach: ServerReach,
     served: ServedParts,
     volumes: AgentVolumes,
 }
 
-impl WorkerRunner {
+impl TurnRunner {
     fn wire(&self, agent: &str, workspace: Option<PathBuf>, limits: WorkLimits) -> Result<Arc<Wire>, Failure> {
         let workspace = workspace.or_else(|| self.common.workspace.clone());
         let common = self.common.with(&ChatOptions { workspace, agent: Some(agent.to_owned()), access: self.common.access })?;
@@ -113,13 +140,15 @@ impl WorkerRunner {
 }
 
 impl WorkRunner for WorkerRunner {
-    fn run(self: Arc<Self>, work: TakenWork) -> BoxFuture<'static, String> {
+    fn run(self: Arc<Self>, work: TakenWork) -> BoxFuture<'static, WorkEnd> {
         Box::pin(async move {
-            match WorkBody::decode(&work.body) {
-                Ok(WorkBody::Turn(turn)) => self.turn(&work, *turn).await,
-                Ok(WorkBody::Call(call)) => self.call(*call).await,
+            let outcome = match WorkBody::decode(&work.body) {
+                Ok(WorkBody::Turn(turn)) => self.turns.turn(&work, *turn).await,
+                Ok(WorkBody::Call(call)) => self.turns.call(*call).await,
+                Ok(WorkBody::TenantTurn(turn)) => return self.tenants.turn(&work, *turn).await,
                 Err(error) => self.ended(&format!("a worker of version {} cannot read the work: {error}", env!("CARGO_PKG_VERSION"))),
-            }
+            };
+            WorkEnd::Done(outcome)
         })
     }
 

@@ -1,8 +1,13 @@
 //! Where the state of a tenant is, on a server that the operator's state is on as well.
 
+/// The schema of a tenant.
+pub(crate) fn schema(route: &str) -> String {
+    format!("tenant_{route}")
+}
+
 /// The store of a tenant: the same server, with a schema of its own as the only place where tables are looked for.
 pub(crate) fn store_address(operators: &str, route: &str) -> String {
-    let option = format!("-csearch_path%3Dtenant_{route}");
+    let option = format!("-csearch_path%3D{}", schema(route));
     let (base, query) = operators.split_once('?').unwrap_or((operators, ""));
     let mut pairs: Vec<String> = query.split('&').filter(|pair| !pair.is_empty()).map(str::to_owned).collect();
     // Of two settings of one name the server takes the last.
@@ -16,7 +21,7 @@ pub(crate) fn store_address(operators: &str, route: &str) -> String {
 /// The bucket of a tenant: the same one, with a prefix of its own.
 pub(crate) fn blob_address(operators: &str, route: &str) -> String {
     let (base, query) = operators.split_once('?').map_or((operators, String::new()), |(base, query)| (base, format!("?{query}")));
-    format!("{}/tenant_{route}{query}", base.trim_end_matches('/'))
+    format!("{}/{}{query}", base.trim_end_matches('/'), schema(route))
 }
 
 #[cfg(test)]

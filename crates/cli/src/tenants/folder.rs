@@ -4,6 +4,7 @@ use std::fs::{self, DirBuilder, File};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use haft_text::display;
 
@@ -35,6 +36,11 @@ impl TenantsFolder {
         let mut found: Vec<TenantFolder> = entries.filter(TenantFolder::exists).collect();
         found.sort_by_key(TenantFolder::name);
         found
+    }
+
+    /// When a tenant was added or removed.
+    pub(crate) fn changed(&self) -> Option<SystemTime> {
+        self.0.metadata().and_then(|facts| facts.modified()).ok()
     }
 
     /// One that there is.
@@ -88,6 +94,12 @@ impl TenantsFolder {
 impl TenantFolder {
     pub(super) fn new(path: PathBuf) -> Self {
         Self(path)
+    }
+
+    /// The folder of a tenant of this name on a worker. The name becomes part of a path.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn beneath(folder: &Path, name: &str) -> Result<Self, Failure> {
+        TenantsFolder(folder.to_owned()).folder_for(name)
     }
 
     pub(crate) fn name(&self) -> String {

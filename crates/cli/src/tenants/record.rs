@@ -41,6 +41,12 @@ impl TenantRecord {
         format!("{}.", self.route)
     }
 
+    /// What a worker has to know: nothing of its users.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn for_workers(self) -> Self {
+        Self { teams: BTreeMap::new(), users: Vec::new(), ..self }
+    }
+
     /// Its settings as a file.
     pub(crate) fn limits(&self) -> String {
         let mut text = String::new();

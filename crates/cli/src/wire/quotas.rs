@@ -1,7 +1,7 @@
 //! Quotas: counted in the store where it counts already, and checked before the model is asked and before a call.
 //!
 //! Calls, tokens and money are those of the store, so that they hold across restarts and servers; calls of this process are counted here as
-//! well, because those that run at once are not in the history yet. Processor time is counted on each machine.
+//! well, because those that run at once are not in the history yet. Processor time is added up where the state is.
 
 mod cpu;
 mod guard;
@@ -91,7 +91,9 @@ impl Wire {
         let data_folder = self.settings.data_folder.clone();
         // A tenant also stores what its tools write; anyone else's workspace is not Haft's.
         let folders = match crate::tenants::current() {
-            Some(tenant) => vec![tenant.path().to_owned(), self.settings.workspace.clone()],
+            Some(tenant) => {
+                [tenant.path().to_owned(), self.settings.workspace.clone()].into_iter().chain(crate::tenants::volumes()).collect()
+            }
             None => vec![data_folder.clone()],
         };
         Ok(Some(Quotas::new(settings, self.conversation_store()?, data_folder, folders)))
@@ -138,7 +140,10 @@ impl Quotas {
                 let money = u64::try_from(sum.cost_micros).unwrap_or_default();
                 Ok(if kind == QuotaKind::Money { money } else { sum.input.saturating_add(sum.output) })
             }
-            QuotaKind::CpuSeconds => Ok(cpu::of_today(&self.data_folder, &super::today().1).as_secs()),
+            QuotaKind::CpuSeconds => {
+                let time = cpu::of_today(&self.store, &self.data_folder, &super::today().1).await.map_err(failed)?;
+                Ok(time.as_secs())
+            }
             QuotaKind::Storage => {
                 let on_server = self.store.server_bytes().await.map_err(failed)?;
                 Ok(storage::bytes(self.folders.clone()).await.saturating_add(on_server))

@@ -1,10 +1,11 @@
 //! The queue and the database that servers and workers share, and the work that they give each other.
 
 use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
-use haft_fleet::{FleetError, FleetMetrics, FleetQueue};
+use haft_fleet::{FleetError, FleetMetrics, FleetQueue, subject_of_session, subject_of_tenant};
 use haft_provider::Block;
-use haft_store::{PostgresWork, StateStore};
+use haft_store::{PostgresWork, SaidMessage, StateStore, new_uuid};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -12,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::WorkLimits;
 use crate::failure::Failure;
 use crate::output::note;
+use crate::tenants::TenantRecord;
 
 /// The address of the queue that the user names, which may hold a password.
 pub(crate) fn queue_address() -> Option<String> {
@@ -52,6 +54,75 @@ pub(crate) fn failure(error: &FleetError) -> Failure {
     }
 }
 
+/// Whose sessions are meant: what a tenant's have for themselves on the queue and in the database is nobody else's.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SessionScope(Option<String>);
+
+impl SessionScope {
+    /// The sessions of a tenant.
+    pub(crate) fn of_tenant(route: &str) -> Self {
+        Self(Some(route.to_owned()))
+    }
+
+    /// The subject of the events of a session; `>` is that of all.
+    pub(crate) fn subject(&self, session: &str) -> String {
+        self.0.as_deref().map_or_else(|| subject_of_session(session), |route| subject_of_tenant(route, session))
+    }
+
+    /// What the worker of a session listens to.
+    pub(crate) fn control(&self, session: &str) -> String {
+        self.0.as_deref().map_or_else(|| session.to_owned(), |route| format!("{route}-{session}"))
+    }
+
+    fn prefix(&self) -> String {
+        self.0.as_deref().map_or_else(|| "session ".to_owned(), |route| format!("tenant {route} session "))
+    }
+
+    /// What a turn needs for itself alone.
+    pub(crate) fn held(&self, session: &str) -> String {
+        format!("{}{session}", self.prefix())
+    }
+
+    /// The session that something held is, if it is one of these.
+    pub(crate) fn session_of<'a>(&self, held: &'a str) -> Option<&'a str> {
+        held.strip_prefix(&self.prefix())
+    }
+}
+
+/// Stores what the user says to a turn.
+pub(crate) async fn store_said(work: &PostgresWork, session: &str, text: &str) -> Result<(), String> {
+    let said = SaidMessage { id: new_uuid().to_string(), text: text.to_owned() };
+    work.say(session, &said).await.map_err(|error| error.to_string())
+}
+
+/// What was said to a session and is not in the conversation yet.
+pub(crate) async fn unheard_texts(work: &PostgresWork, session: &str) -> Result<Vec<String>, String> {
+    let said = work.list_said(session).await.map_err(|error| error.to_string())?;
+    Ok(said.into_iter().map(|said| said.text).collect())
+}
+
+impl TenantTurn {
+    /// What the ids of all work of a tenant begin with.
+    pub(crate) fn id_prefix(route: &str) -> String {
+        format!("{route}-")
+    }
+}
+
+/// How long workers may take to end what they run of a tenant that is removed.
+const END_PATIENCE: Duration = Duration::from_secs(20);
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Takes back all work of a tenant, and waits until no worker runs any.
+pub(crate) async fn end_tenant_work(store: &StateStore, route: &str) -> Result<(), Failure> {
+    let StateStore::Postgres(log) = store else { return Ok(()) };
+    let (work, prefix, until) = (log.work(), TenantTurn::id_prefix(route), Instant::now() + END_PATIENCE);
+    work.cancel_all(&prefix).await?;
+    while work.count_unsettled(&prefix).await? > 0 && Instant::now() < until {
+        tokio::time::sleep(LOOK).await;
+    }
+    Ok(())
+}
+
 /// Answers Prometheus at this address, if one is given, until it is stopped.
 pub(crate) async fn serve_metrics(metrics: &FleetMetrics, address: Option<SocketAddr>, stop: &CancellationToken) -> Result<(), Failure> {
     let Some(address) = address else { return Ok(()) };
@@ -63,7 +134,9 @@ pub(crate) async fn serve_metrics(metrics: &FleetMetrics, address: Option<Socket
 
 /// What servers and workers say to each other about work. It grows when a worker that does not know of a change would do something else
 /// than was meant, such as leave out a limit; fields that may be ignored do not change it.
-const PROTOCOL: u32 = 1;
+const PROTOCOL: u32 = 2;
+/// The one of work that workers of all versions know.
+const FIRST_PROTOCOL: u32 = 1;
 
 /// Work as it is stored: what it is, and what a worker has to know to do it.
 #[derive(Serialize, Deserialize)]
@@ -76,12 +149,19 @@ struct WorkEnvelope<T> {
 }
 
 fn first_protocol() -> u32 {
-    1
+    FIRST_PROTOCOL
 }
 
 impl WorkBody {
     pub(crate) fn encode(self) -> Result<String, Failure> {
-        let envelope = WorkEnvelope { protocol: PROTOCOL, body: self };
+        // Workers before the second would not know that a turn is a tenant's, and would take what was said for a message.
+        let is_new = match &self {
+            Self::TenantTurn(_) => true,
+            Self::Turn(turn) => turn.answers_said,
+            Self::Call(_) => false,
+        };
+        let protocol = if is_new { PROTOCOL } else { FIRST_PROTOCOL };
+        let envelope = WorkEnvelope { protocol, body: self };
         serde_json::to_string(&envelope).map_err(|error| Failure::failed("execution_error", error.to_string()))
     }
 
@@ -105,6 +185,19 @@ pub(crate) enum WorkBody {
     Turn(Box<TurnWork>),
     /// One call of a tool, for the user.
     Call(Box<CallWork>),
+    /// A turn of a tenant.
+    TenantTurn(Box<TenantTurn>),
+}
+
+/// A turn of a tenant: the process of the tenant does it, and what is to be done lies in the schema of the tenant.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct TenantTurn {
+    pub(crate) tenant: String,
+    /// The limits of the tenant, and where it is; not who its users are.
+    pub(crate) record: TenantRecord,
+    pub(crate) session: String,
+    /// Its id in the schema of the tenant.
+    pub(crate) id: String,
 }
 
 /// A turn of a session.
@@ -118,6 +211,9 @@ pub(crate) struct TurnWork {
     /// How many messages the session had.
     pub(crate) messages: u64,
     pub(crate) limits: WorkLimits,
+    /// Whether it answers what is stored of what the user said to the turn before; the text is what pages show.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) answers_said: bool,
 }
 
 /// One call of a tool.
@@ -138,7 +234,7 @@ mod tests {
     fn work_of_a_newer_protocol_is_left_to_a_newer_worker() {
         let known = |text: &str| WorkBody::is_known(text);
         assert_eq!(
-            [r#"{"work":"turn"}"#, r#"{"protocol":1,"work":"turn"}"#, r#"{"protocol":2,"work":"turn"}"#, "no work"].map(known),
+            [r#"{"work":"turn"}"#, r#"{"protocol":1,"work":"turn"}"#, r#"{"protocol":3,"work":"turn"}"#, "no work"].map(known),
             [true, true, false, true]
         );
         let call = CallWork {

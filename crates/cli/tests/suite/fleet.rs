@@ -1,6 +1,8 @@
 //! Servers and workers as processes of their own, on a real database and a real queue.
 
 mod kills;
+mod said;
+mod tenants;
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
@@ -127,8 +129,10 @@ fn turn_of_one_server_runs_on_a_worker_and_the_pages_of_all_servers_show_it() {
     assert_eq!(worker.ready["topics"], json!(["turn.any.main"]));
     fleet.shared.write("a.txt", "hello *world*\n");
     let (page, other) = (first.page(), second.page());
-    let session = page.create();
     let mut events = other.events("");
+    let session = page.create();
+    let (_, listed) = events.until(|name, _| name == "session").pop().unwrap();
+    assert_eq!((&listed["session"]["id"], &listed["session"]["messages"]), (&json!(session), &json!(0)), "it has no turn yet");
     let own = page.turn(&session, "read a.txt");
     let seen = events.until(is_end);
     for events in [&own, &seen] {

@@ -6,4 +6,6 @@ mod quotas;
 mod routes;
 mod worlds;
 
-use worlds::{CANARY, TwoTenants};
+#[cfg(feature = "postgres")]
+pub(super) use routes::no_route_shows_or_changes_anything_of_another_tenant;
+pub(super) use worlds::{CANARY, CONFIG, TwoTenants, processes_of_process, wait_until};

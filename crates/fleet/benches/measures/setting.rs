@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_contract::BoxFuture;
-use haft_fleet::{Dispatcher, FleetQueue, FleetWorker, TakenWork, WorkRunner, WorkStep, WorkWatcher, WorkerSettings};
+use haft_fleet::{Dispatcher, FleetQueue, FleetWorker, TakenWork, WorkEnd, WorkRunner, WorkStep, WorkWatcher, WorkerSettings};
 use haft_store::{NewWork, PostgresLog, WorkerRecord};
 use haft_testkit::{NatsServer, PostgresServer};
 use tokio::task::JoinHandle;
@@ -32,10 +32,10 @@ impl Setting {
 struct WaitingRunner(Duration);
 
 impl WorkRunner for WaitingRunner {
-    fn run(self: Arc<Self>, work: TakenWork) -> BoxFuture<'static, String> {
+    fn run(self: Arc<Self>, work: TakenWork) -> BoxFuture<'static, WorkEnd> {
         Box::pin(async move {
             tokio::time::sleep(self.0).await;
-            work.body
+            WorkEnd::Done(work.body)
         })
     }
 

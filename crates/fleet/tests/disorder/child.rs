@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_contract::BoxFuture;
-use haft_fleet::{FleetQueue, FleetWorker, TakenWork, WorkRunner, WorkStep, WorkWatcher, WorkerSettings};
+use haft_fleet::{FleetQueue, FleetWorker, TakenWork, WorkEnd, WorkRunner, WorkStep, WorkWatcher, WorkerSettings};
 use haft_store::{PostgresLog, WorkerRecord};
 use tokio_util::sync::CancellationToken;
 
@@ -107,7 +107,7 @@ struct EffectRunner {
 }
 
 impl WorkRunner for EffectRunner {
-    fn run(self: Arc<Self>, TakenWork { id, body, .. }: TakenWork) -> BoxFuture<'static, String> {
+    fn run(self: Arc<Self>, TakenWork { id, body, .. }: TakenWork) -> BoxFuture<'static, WorkEnd> {
         Box::pin(async move {
             // The times depend on the work alone.
             let mut dice = Dice::new(id.bytes().fold(7, |sum, byte| sum * 31 + u64::from(byte)));
@@ -123,7 +123,7 @@ impl WorkRunner for EffectRunner {
                 append(&self.effects, &format!("{id}|{tenant}"));
             }
             tokio::time::sleep(Duration::from_millis(dice.below(40))).await;
-            format!("{id} for {body}")
+            WorkEnd::Done(format!("{id} for {body}"))
         })
     }
 

@@ -40,14 +40,14 @@ async fn metrics_say_what_waits_runs_and_has_ended() {
     let waits = async {
         loop {
             let told = get(address, "/metrics").await;
-            if told.contains("haft_work_waiting{topic=\"test\"} 1\n") {
+            if told.contains("haft_work_waiting{topic=\"test\",tenant=\"\"} 1\n") {
                 return told;
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
     let told = tokio::time::timeout(LONG, waits).await.expect("the second waits");
-    let expected = ["haft_work_running{topic=\"test\"} 1", "haft_workers{state=\"ready\"} 1", "haft_workers_capacity 1"];
+    let expected = ["haft_work_running{topic=\"test\",tenant=\"\"} 1", "haft_workers{state=\"ready\"} 1", "haft_workers_capacity 1"];
     assert!(told.starts_with("HTTP/1.1 200 OK\r\n") && told.ends_with("# EOF\n"), "{told}");
     assert!(expected.iter().all(|line| told.lines().any(|told| told == *line)), "{told}");
     std::fs::write(world.folder.path().join("wait-first"), "").unwrap();

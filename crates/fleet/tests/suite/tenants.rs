@@ -73,3 +73,68 @@ async fn stopped_worker_hands_repeatable_work_to_another_one() {
     assert_eq!((record.outcome.as_deref(), record.attempts), (Some("wait-handed by second"), 2));
     second.drain().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_whose_process_is_lost_is_begun_again_if_it_may_be() {
+    let world = World::new().await;
+    let worker = world.worker("worker", 1, LEASE);
+    let repeatable = world.give(new_work("lose first", true)).await.unwrap();
+    assert_eq!((repeatable.outcome.as_deref(), repeatable.attempts), (Some("lose first by worker"), 2));
+    assert!(repeatable.story.iter().any(|line| line.ends_with("worker lost it: its child ended")), "{:?}", repeatable.story);
+    let once = world.give(new_work("lose second", false)).await.unwrap();
+    assert_eq!((once.outcome.as_deref(), once.attempts), (Some("ended: its child ended"), 1));
+    worker.drain().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn deposit_is_written_by_the_newest_claim_alone() {
+    let world = World::new().await;
+    let work = &world.work;
+    work.deposit("turn", "what to do").await.unwrap();
+    work.deposit("turn", "something else").await.unwrap();
+    let opened = work.open_deposit("turn", 3).await.unwrap().unwrap();
+    assert_eq!((opened.body.as_str(), opened.outcome), ("what to do", None));
+    assert!(work.open_deposit("turn", 5).await.unwrap().is_some());
+    assert_eq!(work.open_deposit("turn", 4).await.unwrap(), None, "an older claim");
+    assert!(!work.settle_deposit("turn", 3, "of the one before").await.unwrap());
+    assert!(work.settle_deposit("turn", 5, "done").await.unwrap() && work.settle_deposit("turn", 5, "done").await.unwrap());
+    assert!(!work.settle_deposit("turn", 5, "again").await.unwrap(), "an outcome is final");
+    assert_eq!(work.deposit_outcome("turn").await.unwrap().as_deref(), Some("done"));
+    assert_eq!((work.open_deposit("none", 1).await.unwrap(), work.deposit_outcome("none").await.unwrap()), (None, None));
+    // No worker takes it.
+    assert!(work.list_lost(vec!["deposit".to_owned()], 10).await.unwrap().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_of_one_tenant_is_taken_back_as_a_whole() {
+    let world = World::new().await;
+    let work = &world.work;
+    for id in ["aa-1", "aa-2", "ab-1"] {
+        work.submit(work_of("", id, "")).await.unwrap();
+    }
+    let WorkClaim::Taken { lease, .. } = work.claim("aa-1", "one", LONG).await.unwrap() else { panic!("nothing is free") };
+    assert!(work.start(&lease).await.unwrap());
+    work.cancel_all("aa-").await.unwrap();
+    assert_eq!((work.count_unsettled("aa-").await.unwrap(), work.count_unsettled("ab-").await.unwrap()), (1, 1));
+    assert_eq!(work.renew(&lease, LONG).await.unwrap(), haft_store::LeaseAnswer::Unwanted);
+    assert!(work.finish(&lease, "ended").await.unwrap());
+    assert_eq!(work.count_unsettled("aa-").await.unwrap(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_said_stays_until_it_is_removed_and_processor_time_is_added_up() {
+    let world = World::new().await;
+    let work = &world.work;
+    let said = |id: &str, text: &str| haft_store::SaidMessage { id: id.to_owned(), text: text.to_owned() };
+    for (session, id) in [("s1", "2"), ("s2", "x"), ("s1", "1"), ("s1", "2")] {
+        work.say(session, &said(id, &format!("text {id}"))).await.unwrap();
+    }
+    assert_eq!(work.list_said("s1").await.unwrap(), [said("2", "text 2"), said("1", "text 1")]);
+    work.remove_said(vec!["2".to_owned(), "unknown".to_owned()]).await.unwrap();
+    assert_eq!(work.list_said("s1").await.unwrap(), [said("1", "text 1")]);
+    let mut days = Vec::new();
+    for (day, ticks) in [("2026-11-18", 5), ("2026-11-18", 7), ("2026-11-19", 1)] {
+        days.push(work.add_processor_time(day, ticks).await.unwrap());
+    }
+    assert_eq!(days, [5, 12, 1]);
+}

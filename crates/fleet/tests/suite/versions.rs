@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_contract::BoxFuture;
-use haft_fleet::{FleetWorker, TakenWork, WorkRunner, WorkStep};
+use haft_fleet::{FleetWorker, TakenWork, WorkEnd, WorkRunner, WorkStep};
 use haft_store::{NewWork, WorkState};
 use tokio_util::sync::CancellationToken;
 
@@ -16,7 +16,7 @@ const LEASE: Duration = Duration::from_secs(3);
 struct OlderRunner(Arc<CountingRunner>);
 
 impl WorkRunner for OlderRunner {
-    fn run(self: Arc<Self>, work: TakenWork) -> BoxFuture<'static, String> {
+    fn run(self: Arc<Self>, work: TakenWork) -> BoxFuture<'static, WorkEnd> {
         Arc::clone(&self.0).run(work)
     }
 

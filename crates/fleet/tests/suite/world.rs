@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use haft_contract::BoxFuture;
-use haft_fleet::{Dispatcher, FleetQueue, FleetWorker, TakenWork, WorkPatience, WorkRunner, WorkStep, WorkWatcher, WorkerSettings};
+use haft_fleet::{
+    Dispatcher, FleetQueue, FleetWorker, TakenWork, WorkEnd, WorkPatience, WorkRunner, WorkStep, WorkWatcher, WorkerSettings,
+};
 use haft_store::{NewWork, PostgresLog, PostgresWork, WorkRecord, WorkerRecord};
 use haft_testkit::{NatsServer, PostgresServer};
 use tempfile::TempDir;
@@ -137,13 +139,17 @@ pub(crate) struct CountingRunner {
 }
 
 impl WorkRunner for CountingRunner {
-    fn run(self: Arc<Self>, TakenWork { body, .. }: TakenWork) -> BoxFuture<'static, String> {
+    fn run(self: Arc<Self>, TakenWork { body, .. }: TakenWork) -> BoxFuture<'static, WorkEnd> {
         Box::pin(async move {
             add_line(&self.folder.join("effects"), &body);
             while body.starts_with("wait") && !self.folder.join(&body).exists() {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
-            format!("{body} by {}", self.name)
+            if let Some(lost) = body.strip_prefix("lose ").filter(|lost| !self.folder.join(lost).exists()) {
+                add_line(&self.folder.join(lost), "");
+                return WorkEnd::Lost("its child ended".to_owned());
+            }
+            WorkEnd::Done(format!("{body} by {}", self.name))
         })
     }
 

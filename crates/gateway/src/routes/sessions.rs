@@ -117,7 +117,7 @@ pub(super) async fn change(
     if let Some(text) = &request.title {
         sessions.rename(&record.id, Some(title(text)?)).await?;
     }
-    app.sessions.announce(&record.id).await;
+    app.sessions.announce_everywhere(&record.id).await;
     Ok(Json(app.sessions.view(&sessions.open(&record.id).await?).await?))
 }
 
@@ -231,7 +231,7 @@ pub(super) async fn fork(
     let sessions = app.backend.sessions();
     let record = sessions.open(&id).await?;
     let copy = sessions.fork(&record.id, request.before).await?;
-    app.sessions.announce(&copy).await;
+    app.sessions.announce_everywhere(&copy).await;
     Ok((StatusCode::CREATED, Json(app.sessions.view(&sessions.open(&copy).await?).await?)))
 }
 

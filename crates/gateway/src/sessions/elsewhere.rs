@@ -22,8 +22,6 @@ use crate::remote::{RemoteEvent, RemoteMessage, RemoteTurn, RemoteTurns};
 /// How long the last events of a turn may take that has ended.
 const LAST_EVENTS: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(10);
-/// Messages of one turn among which is looked for what the user said.
-const MOST_LOOKED_AT: usize = 10_000;
 /// Turns of other servers that are shown at once.
 const MOST_MIRRORS: usize = 10_000;
 
@@ -40,6 +38,7 @@ impl SessionHost {
             }
             RemoteEvent::Question { view } => self.approvals.asked_elsewhere(view, self.backend.remote()),
             RemoteEvent::QuestionClosed { id, answer, by } => self.approvals.closed_elsewhere(session, &id, &answer, &by),
+            RemoteEvent::Changed => self.announce(session).await,
             RemoteEvent::Over => {
                 self.approvals.over_elsewhere(session);
                 let mirror = self.mirrors().remove(session);
@@ -86,11 +85,10 @@ impl SessionHost {
     }
 
     /// Says something to the model of a turn that another server gave away; `None` if there is no such turn.
-    pub(super) fn say_elsewhere(&self, id: &str, text: &str) -> Option<SentMessage> {
+    pub(super) async fn say_elsewhere(&self, id: &str, text: &str) -> Option<Result<SentMessage, ApiError>> {
         let (live, remote) = (self.mirror(id)?, self.backend.remote()?);
-        let item = live.change(|live| live.user(text, None, true));
-        remote.tell(id, RemoteMessage::Say { text: text.to_owned() });
-        Some(SentMessage { item, queued: true })
+        let said = remote.say(id, text).await.map_err(ApiError::unavailable);
+        Some(said.map(|()| SentMessage { item: live.change(|live| live.user(text, None, true)), queued: true }))
     }
 
     pub(super) fn cancel_elsewhere(&self, id: &str) -> bool {
@@ -118,7 +116,7 @@ impl SessionActor {
         queue: &mut mpsc::Receiver<PendingMessage>,
     ) {
         self.close(conversation).await;
-        let PendingMessage { text, blocks, model, accepted, ended, .. } = message;
+        let PendingMessage { text, blocks, model, accepted, ended, purpose } = message;
         let (Some(remote), Ok(record)) = (self.remote(), self.host.backend.sessions().open(&self.record.id).await) else {
             return drop(accepted.send(Err(ApiError::conflict("The session is gone."))));
         };
@@ -134,56 +132,36 @@ impl SessionActor {
         accepted.send(Ok(SentMessage { item, queued: false })).ok();
         let access = self.host.chosen_access(&record);
         let (session, agent, messages) = (record.id.clone(), record.agent.clone(), record.messages);
-        let turn = RemoteTurn { session, agent, access, text, blocks, model, messages };
-        let said = self.wait_for_end(&*remote, (turn, &cancel), queue, ended.into_iter().collect()).await;
-        let unheard = self.find_unheard(said, messages).await;
+        let answers_said = purpose == MessagePurpose::AnswerSaid;
+        let turn = RemoteTurn { session, agent, access, text, blocks, model, messages, answers_said };
+        let is_done = self.wait_for_end(&*remote, (turn, &cancel), queue, ended.into_iter().collect()).await;
+        // What is not known now is heard with the next turn.
+        let unheard = if is_done { remote.unheard(&self.record.id).await.unwrap_or_default() } else { Vec::new() };
         if !unheard.is_empty() {
             // The worker ended the turn before it heard of them: another one answers them.
-            let (text, accepted) = (unheard.join("\n\n"), oneshot::channel().0);
-            let message = PendingMessage { text, blocks: Vec::new(), model: None, accepted, ended: None, purpose: MessagePurpose::Ask };
+            let (text, accepted, purpose) = (unheard.join("\n\n"), oneshot::channel().0, MessagePurpose::AnswerSaid);
+            let message = PendingMessage { text, blocks: Vec::new(), model: None, accepted, ended: None, purpose };
             Box::pin(self.give_away(message, conversation, queue)).await;
         }
     }
 
-    /// What was said during a turn and is not in the conversation, which was this long before.
-    async fn find_unheard(&self, mut said: Vec<String>, messages: u64) -> Vec<String> {
-        if said.is_empty() {
-            return said;
-        }
-        let Ok(stored) = self.host.backend.sessions().messages(&self.record.id, messages, MOST_LOOKED_AT).await else { return Vec::new() };
-        let is_stored = |text: &String| {
-            let text = serde_json::Value::from(text.as_str()).to_string();
-            stored.iter().any(|message| message.body.contains(text.trim_matches('"')))
-        };
-        said.retain(|text| !is_stored(text));
-        said
-    }
-
-    /// Returns what the user said meanwhile, unless the turn was stopped or failed.
+    /// Returns whether the turn came to its own end.
     async fn wait_for_end(
         &self,
         remote: &dyn RemoteTurns,
         (turn, cancel): (RemoteTurn, &CancellationToken),
         queue: &mut mpsc::Receiver<PendingMessage>,
         mut waiting: Vec<oneshot::Sender<TurnEnd>>,
-    ) -> Vec<String> {
+    ) -> bool {
         self.host.announce(&self.record.id).await;
         let mut running = remote.run(turn, cancel);
         let mut ticks = tokio::time::interval(FLUSH);
-        // What the user says before a worker has the turn: nobody would hear it.
-        let (mut unheard, mut said) = (Vec::new(), Vec::new());
         let end = loop {
             tokio::select! {
                 end = &mut running => break end,
-                () = self.host.stop.cancelled() => return Vec::new(),
-                Some(message) = queue.recv() => waiting.extend(self.say(message, &mut unheard)),
+                () = self.host.stop.cancelled() => return false,
+                Some(message) = queue.recv() => waiting.extend(self.say(message, remote).await),
                 _ = ticks.tick() => self.live.flush(),
-            }
-            if self.live.live().is_heard {
-                for text in unheard.drain(..) {
-                    said.push(String::clone(&text));
-                    remote.tell(&self.record.id, RemoteMessage::Say { text });
-                }
             }
         };
         let end = end.unwrap_or_else(failed);
@@ -196,13 +174,13 @@ impl SessionActor {
             // The program may have stopped waiting.
             ended.send(end.clone()).ok();
         }
-        said.append(&mut unheard);
-        if end.reason == EndReason::Done { said } else { Vec::new() }
+        end.reason == EndReason::Done
     }
 
     /// The last events may be on their way when the outcome is known; of a worker that is gone there are none.
     async fn show_end(&self, end: &TurnEnd) {
-        let has_end = || matches!(self.live.live().items.last(), Some(item) if matches!(item.content, ItemContent::TurnEnd(_)));
+        // What the user says just now comes after it.
+        let has_end = || self.live.live().items.iter().any(|item| matches!(item.content, ItemContent::TurnEnd(_)));
         let shown = async {
             while !has_end() {
                 tokio::time::sleep(LOOK).await;
@@ -213,14 +191,18 @@ impl SessionActor {
         }
     }
 
-    fn say(&self, message: PendingMessage, unheard: &mut Vec<String>) -> Option<oneshot::Sender<TurnEnd>> {
+    async fn say(&self, message: PendingMessage, remote: &dyn RemoteTurns) -> Option<oneshot::Sender<TurnEnd>> {
         if !message.blocks.is_empty() {
             let busy = ApiError::conflict("Files cannot be sent while a turn runs.").help("Send them when it has ended, or stop it.");
             message.accepted.send(Err(busy)).ok();
             return None;
         }
+        // The user knows that it was taken once it is stored.
+        if let Err(why) = remote.say(&self.record.id, &message.text).await {
+            message.accepted.send(Err(ApiError::unavailable(why).help("Send the message again."))).ok();
+            return None;
+        }
         let item = self.live.change(|live| live.user(&message.text, None, true));
-        unheard.push(message.text);
         message.accepted.send(Ok(SentMessage { item, queued: true })).ok();
         message.ended
     }

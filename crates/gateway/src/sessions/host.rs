@@ -82,6 +82,8 @@ pub(super) struct PendingMessage {
 pub(super) enum MessagePurpose {
     /// The model answers it.
     Ask,
+    /// It was said to a turn that ended before the model heard it, and is stored: the model answers it.
+    AnswerSaid,
     /// It is shown to the user, and the model knows of it.
     Announce,
 }
@@ -108,7 +110,7 @@ impl SessionHost {
         let mut session = NewSession::new(chat.agent(), chat.workspace());
         (session.model, session.title) = (model.map(str::to_owned), title.map(str::to_owned));
         let record = self.backend.sessions().create(session).await?;
-        self.announce(&record.id).await;
+        self.announce_everywhere(&record.id).await;
         self.view(&record).await
     }
 
@@ -146,9 +148,9 @@ impl SessionHost {
         let record = self.backend.sessions().open(id).await?;
         if purpose == MessagePurpose::Ask
             && ended.is_none()
-            && let Some(sent) = self.say_elsewhere(id, &text)
+            && let Some(sent) = self.say_elsewhere(id, &text).await
         {
-            return Ok(sent);
+            return sent;
         }
         let session = self.opened(&record)?;
         let (accepted, answer) = oneshot::channel();
@@ -246,6 +248,14 @@ impl SessionHost {
         let Ok(record) = self.backend.sessions().open(id).await else { return };
         if let Ok(view) = self.view(&record).await {
             self.approvals.hub.send("session", Some(id), &json!({ "session": view }));
+        }
+    }
+
+    /// The same, to the pages of all servers.
+    pub(crate) async fn announce_everywhere(&self, id: &str) {
+        self.announce(id).await;
+        if let Some(remote) = self.backend.remote() {
+            remote.announce(id);
         }
     }
 

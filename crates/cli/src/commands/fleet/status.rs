@@ -76,10 +76,16 @@ impl FleetStatus {
     fn show(&self, output: &Output) -> Result<(), Failure> {
         self.show_workers(output)?;
         self.show_queues(output)?;
-        let mut table =
-            Table::new(&[("WORK", ColumnFit::Keep), ("TOPIC", ColumnFit::Keep), ("STATE", ColumnFit::Keep), ("WORKER", ColumnFit::Keep)]);
+        let columns = [
+            ("WORK", ColumnFit::Keep),
+            ("TENANT", ColumnFit::Drop(1)),
+            ("TOPIC", ColumnFit::Keep),
+            ("STATE", ColumnFit::Keep),
+            ("WORKER", ColumnFit::Keep),
+        ];
+        let mut table = Table::new(&columns);
         for work in self.leases.iter().chain(&self.aside) {
-            let cells = [work.id.as_str(), &work.topic, work.state.as_str(), work.worker.as_deref().unwrap_or("-")];
+            let cells = [work.id.as_str(), &work.tenant, &work.topic, work.state.as_str(), work.worker.as_deref().unwrap_or("-")];
             table.row(cells.map(TableCell::new).into());
         }
         if !(self.leases.is_empty() && self.aside.is_empty()) {

@@ -40,6 +40,8 @@ pub(super) struct ServeBackend {
     facts: Mutex<Option<(u64, Instant, Value)>>,
     started: SystemTime,
     #[cfg(feature = "postgres")]
+    turns: std::sync::OnceLock<Arc<dyn haft_gateway::RemoteTurns>>,
+    #[cfg(feature = "postgres")]
     workers: std::sync::OnceLock<Arc<super::workers::FleetTurns>>,
 }
 
@@ -66,6 +68,8 @@ impl ServeBackend {
             facts: Mutex::default(),
             started: SystemTime::now(),
             #[cfg(feature = "postgres")]
+            turns: std::sync::OnceLock::new(),
+            #[cfg(feature = "postgres")]
             workers: std::sync::OnceLock::new(),
         }
     }
@@ -75,10 +79,17 @@ impl ServeBackend {
     pub(super) async fn use_workers(self: &Arc<Self>) -> Result<Option<crate::wire::FleetLink>, Failure> {
         let link = crate::wire::FleetLink::open(&self.served.store).await?;
         if let Some(link) = link.clone() {
-            let turns = super::workers::FleetTurns { link, backend: Arc::downgrade(self) };
-            self.workers.set(Arc::new(turns)).ok();
+            let turns = Arc::new(super::workers::FleetTurns::new(link, Arc::downgrade(self)));
+            self.workers.set(Arc::clone(&turns)).ok();
+            self.run_turns_with(turns);
         }
         Ok(link)
+    }
+
+    /// Gives turns away from now on.
+    #[cfg(feature = "postgres")]
+    pub(super) fn run_turns_with(&self, turns: Arc<dyn haft_gateway::RemoteTurns>) {
+        self.turns.set(turns).ok();
     }
 
     /// The configuration for a folder, an agent and an access level, as the files are now.
@@ -314,7 +325,7 @@ impl GatewayBackend for ServeBackend {
 
     #[cfg(feature = "postgres")]
     fn remote(&self) -> Option<Arc<dyn haft_gateway::RemoteTurns>> {
-        self.workers.get().map(|workers| Arc::clone(workers) as _)
+        self.turns.get().cloned()
     }
 
     fn budget(&self) -> Value {

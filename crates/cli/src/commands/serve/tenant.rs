@@ -1,6 +1,9 @@
 //! This process as the server of one tenant: what the server in front of it says, and when it ends.
 
-use std::io::{BufRead, Read};
+#[cfg(feature = "postgres")]
+pub(super) mod turns;
+
+use std::io::BufRead;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +11,7 @@ use haft_contract::ExecHost;
 use haft_gateway::{Gateway, PublicAddress, ServedSessions, TenantSeat};
 use haft_store::StateStore;
 use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio_util::sync::CancellationToken;
 
 use crate::failure::Failure;
@@ -22,12 +26,17 @@ const LOOK: Duration = Duration::from_secs(1);
 pub(super) struct SeatMessage {
     pub(super) public: PublicAddress,
     pub(super) idle_seconds: u64,
+    /// Whether it gives turns to workers for this process.
+    #[serde(default)]
+    pub(super) has_workers: bool,
 }
 
 /// The place of this process.
 pub(super) struct OwnSeat {
     pub(super) seat: TenantSeat,
     idle: Duration,
+    /// What the server in front says later, if there are workers.
+    words: Option<UnboundedReceiver<String>>,
 }
 
 impl OwnSeat {
@@ -37,16 +46,17 @@ impl OwnSeat {
         let mut line = String::new();
         std::io::stdin().lock().read_line(&mut line).map_err(|_| wrong())?;
         let message: SeatMessage = serde_json::from_str(&line).map_err(|_| wrong())?;
-        let stop = stop.clone();
+        let (stop, (said, words)) = (stop.clone(), mpsc::unbounded_channel());
         std::thread::spawn(move || {
-            std::io::stdin().lock().read_to_end(&mut Vec::new()).ok();
+            // Nobody listens where there are no workers.
+            std::io::stdin().lock().lines().map_while(Result::ok).for_each(|line| drop(said.send(line)));
             stop.cancel();
         });
         // Of a process that was killed.
         std::fs::remove_file(tenant.socket()).ok();
         let (users, prefix) = (Arc::new(FollowedUsers::new(tenant.clone())), tenant.record()?.prefix());
         let seat = TenantSeat { socket: tenant.socket(), public: message.public, prefix, users };
-        Ok(Self { seat, idle: Duration::from_secs(message.idle_seconds) })
+        Ok(Self { seat, idle: Duration::from_secs(message.idle_seconds), words: message.has_workers.then_some(words) })
     }
 
     /// Follows what the operator changes, and ends the server when nobody has used it for long, no turn runs and no job is scheduled.
@@ -75,7 +85,7 @@ impl OwnSeat {
 }
 
 /// Refuses a configuration with which commands of a tenant would run as the operator.
-pub(super) fn check_settings(wire: &Wire) -> Result<(), Failure> {
+pub(in crate::commands) fn check_settings(wire: &Wire) -> Result<(), Failure> {
     let host = wire.settings.config.exec.host;
     if matches!(host, ExecHost::Sandbox | ExecHost::Container) {
         return Ok(());

@@ -1,23 +1,26 @@
 //! The processes of tenants: started with the first request, and ended when nobody uses them or with this server.
 
+#[cfg(feature = "postgres")]
+mod turns;
+
 use std::collections::HashMap;
 use std::fs::File;
 use std::path::PathBuf;
-use std::process::Stdio;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use haft_contract::BoxFuture;
 use haft_gateway::{PublicAddress, TenantHost};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use tokio::process::{Child, Command};
+use tokio::process::{Child, ChildStdin, ChildStdout};
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::tenant::SeatMessage;
 use crate::arguments::Common;
 use crate::failure::Failure;
 use crate::output::warn;
 use crate::tenants::{self, TenantFolder, TenantsFolder};
-use crate::wire;
+use crate::wire::{self, ServerFleet};
 
 /// Tenants whose processes may run at once.
 const MOST_RUNNING: usize = 256;
@@ -30,27 +33,14 @@ const PAUSE: Duration = Duration::from_secs(2);
 /// How often the folders are looked at for tenants that are new or gone.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Variables that lead to what is the operator's own.
-const OPERATORS: [&str; 10] = [
-    "XDG_CONFIG_HOME",
-    "XDG_DATA_HOME",
-    "XDG_CACHE_HOME",
-    "XDG_STATE_HOME",
-    "XDG_RUNTIME_DIR",
-    "DBUS_SESSION_BUS_ADDRESS",
-    "GIT_CONFIG_GLOBAL",
-    "SSH_AUTH_SOCK",
-    "DISPLAY",
-    // Workers know the operator's schema alone: what a tenant asks for is done by its own process.
-    "HAFT_QUEUE",
-];
-
 /// The processes of all tenants.
 pub(super) struct TenantProcesses {
     folder: TenantsFolder,
     common: Common,
     public: PublicAddress,
     idle: Duration,
+    /// The workers of this server, which also run turns of tenants.
+    fleet: Option<ServerFleet>,
     known: Mutex<KnownTenants>,
     /// Other servers of this data folder leave the tenants to this one.
     _serving: File,
@@ -59,7 +49,8 @@ pub(super) struct TenantProcesses {
 #[derive(Default)]
 struct KnownTenants {
     slots: HashMap<String, Arc<TenantSlot>>,
-    looked: Option<Instant>,
+    /// When the folders were looked at, and when one was added or removed before.
+    looked: Option<(Instant, Option<SystemTime>)>,
 }
 
 /// One tenant, and its process if it runs.
@@ -70,17 +61,29 @@ struct TenantSlot {
 
 #[derive(Default)]
 struct ProcessState {
-    child: Option<Child>,
+    child: Option<RunningTenant>,
     failed: Option<Instant>,
+}
+
+/// The process of a tenant.
+struct RunningTenant {
+    child: Child,
+    /// Ends its standard input, and what this server does for it.
+    lines: DropGuard,
 }
 
 impl TenantProcesses {
     /// `None` if another server of this data folder has the tenants.
-    pub(super) fn open(common: &Common, public: PublicAddress, idle: Duration) -> Result<Option<Arc<Self>>, Failure> {
+    pub(super) fn open(
+        common: &Common,
+        public: PublicAddress,
+        idle: Duration,
+        fleet: Option<ServerFleet>,
+    ) -> Result<Option<Arc<Self>>, Failure> {
         let folder = TenantsFolder::new(&wire::data_folder()?);
         let Some(serving) = folder.serve()? else { return Ok(None) };
         let known = Mutex::default();
-        Ok(Some(Arc::new(Self { folder, common: common.clone(), public, idle, known, _serving: serving })))
+        Ok(Some(Arc::new(Self { folder, common: common.clone(), public, idle, fleet, known, _serving: serving })))
     }
 
     /// Ends the processes of tenants that were removed, until this server ends.
@@ -97,20 +100,16 @@ impl TenantProcesses {
     /// Ends all processes.
     pub(super) async fn end(&self) {
         let slots: Vec<_> = self.lock_tenants().slots.drain().map(|(_, slot)| slot).collect();
-        // Each gets the word before the first is waited for.
-        for slot in &slots {
-            drop(slot.process.lock().await.child.as_mut().and_then(|child| child.stdin.take()));
-        }
-        for slot in slots {
-            slot.end().await;
-        }
+        // All get the word before one is waited for.
+        futures_util::future::join_all(slots.iter().map(|slot| slot.end())).await;
     }
 
     /// The tenant whose secrets begin so. The folders are read again for one that is not known, but not with every wrong token.
     fn slot(&self, route: &str) -> Option<Arc<TenantSlot>> {
         let mut known = self.lock_tenants();
-        if !known.slots.contains_key(route) && known.looked.is_none_or(|looked| looked.elapsed() > LOOK) {
-            known.looked = Some(Instant::now());
+        let changed = self.folder.changed();
+        if !known.slots.contains_key(route) && known.looked.is_none_or(|(looked, before)| looked.elapsed() > LOOK || before != changed) {
+            known.looked = Some((Instant::now(), changed));
             for tenant in self.folder.list() {
                 let Ok(record) = tenant.record() else { continue };
                 known.slots.entry(record.route).or_insert_with(|| Arc::new(TenantSlot { tenant, process: tokio::sync::Mutex::default() }));
@@ -121,7 +120,7 @@ impl TenantProcesses {
 
     async fn running(&self, slot: &TenantSlot) -> Result<PathBuf, Failure> {
         let mut process = slot.process.lock().await;
-        if process.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None))) {
+        if process.child.as_mut().is_some_and(|running| matches!(running.child.try_wait(), Ok(None))) {
             return Ok(slot.tenant.socket());
         }
         process.child = None;
@@ -141,7 +140,7 @@ impl TenantProcesses {
         }
     }
 
-    async fn start(&self, tenant: &TenantFolder) -> Result<Child, Failure> {
+    async fn start(&self, tenant: &TenantFolder) -> Result<RunningTenant, Failure> {
         if self.lock_tenants().slots.values().filter(|slot| slot.process.try_lock().is_ok_and(|process| process.child.is_some())).count()
             >= MOST_RUNNING
         {
@@ -150,46 +149,39 @@ impl TenantProcesses {
         tenant.make()?;
         let record = tenant.record()?;
         let broken = |error: std::io::Error| Failure::failed("execution_error", error.to_string());
-        let mut child = self.command(tenant, &record)?.spawn().map_err(broken)?;
-        let seat = SeatMessage { public: self.public.clone(), idle_seconds: self.idle.as_secs() };
+        let mut child = tenants::command(&self.common, tenant, &record, "serve")?.spawn().map_err(broken)?;
+        let seat = SeatMessage { public: self.public.clone(), idle_seconds: self.idle.as_secs(), has_workers: self.fleet.is_some() };
         let mut line = serde_json::to_vec(&seat).map_err(|error| broken(error.into()))?;
         line.push(b'\n');
-        child.stdin.as_mut().ok_or_else(|| broken(std::io::ErrorKind::BrokenPipe.into()))?.write_all(&line).await.map_err(broken)?;
-        let output = child.stdout.take().ok_or_else(|| broken(std::io::ErrorKind::BrokenPipe.into()))?;
-        let mut ready = String::new();
-        let read = tokio::time::timeout(START, BufReader::new(output).read_line(&mut ready)).await;
+        let (mut input, output) =
+            child.stdin.take().zip(child.stdout.take()).ok_or_else(|| broken(std::io::ErrorKind::BrokenPipe.into()))?;
+        input.write_all(&line).await.map_err(broken)?;
+        let (mut output, mut ready) = (BufReader::new(output), String::new());
+        let read = tokio::time::timeout(START, output.read_line(&mut ready)).await;
         match read {
-            Ok(Ok(1..)) => Ok(child),
+            Ok(Ok(1..)) => Ok(RunningTenant { child, lines: self.attend(tenant, &record.route, input, output) }),
             Ok(_) => Err(Failure::failed("execution_error", "its process ended at once, and says why above")),
             Err(_) => Err(Failure::failed("execution_error", format!("it did not listen within {} seconds", START.as_secs()))),
         }
     }
 
-    /// This program, with the state, the home and the workspace of the tenant in place of the operator's.
-    fn command(&self, tenant: &TenantFolder, record: &tenants::TenantRecord) -> Result<Command, Failure> {
-        let program = std::env::current_exe().map_err(|error| Failure::failed("execution_error", error.to_string()))?;
-        let mut command = Command::new(program);
-        command.arg("serve").arg("--workspace").arg(&record.workspace).current_dir(&record.workspace);
-        command.args(self.common.passed_on());
-        for name in OPERATORS {
-            command.env_remove(name);
+    /// Keeps the standard input of a process open, and does what the process asks for, as long as the guard lives.
+    #[cfg_attr(not(feature = "postgres"), expect(clippy::unused_self, reason = "without workers there is nothing to ask for"))]
+    fn attend(&self, tenant: &TenantFolder, route: &str, input: ChildStdin, output: BufReader<ChildStdout>) -> DropGuard {
+        let stop = CancellationToken::new();
+        #[cfg(feature = "postgres")]
+        if let Some(link) = &self.fleet {
+            turns::attend(link.clone(), (tenant.clone(), route.to_owned()), (input, output), stop.clone());
+            return stop.drop_guard();
         }
-        command.env(tenants::VARIABLE, tenant.path()).env("HAFT_HOME", tenant.state()).env("HOME", tenant.home());
-        // The operator's file holds for tenants, where there is one; they have none of their own.
-        let file = wire::config_file(&self.common).or_else(|| wire::user_file().ok()).filter(|file| file.exists());
-        match file {
-            Some(file) => command.env("HAFT_CONFIG", file),
-            None => command.env_remove("HAFT_CONFIG"),
-        };
-        if let Some(address) = wire::store_address() {
-            command.env("HAFT_STORE", tenants::store_address(&address, &record.route));
-        }
-        if let Some(address) = std::env::var("HAFT_BLOBS").ok().filter(|address| !address.is_empty()) {
-            command.env("HAFT_BLOBS", tenants::blob_address(&address, &record.route));
-        }
-        // A group of its own: Ctrl-C at the terminal is for this server, which then ends the others in order.
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).kill_on_drop(true);
-        Ok(command)
+        #[cfg(not(feature = "postgres"))]
+        let _ = (tenant, route);
+        let ended = stop.clone();
+        tokio::spawn(async move {
+            ended.cancelled().await;
+            drop((input, output));
+        });
+        stop.drop_guard()
     }
 
     // Entries come and go whole, so the map is consistent after a panic elsewhere.
@@ -202,8 +194,8 @@ impl TenantSlot {
     /// A process ends when its standard input does, and is killed if it does not.
     async fn end(&self) {
         let mut process = self.process.lock().await;
-        let Some(mut child) = process.child.take() else { return };
-        drop(child.stdin.take());
+        let Some(RunningTenant { mut child, lines }) = process.child.take() else { return };
+        drop(lines);
         if tokio::time::timeout(END, child.wait()).await.is_err() {
             child.kill().await.ok();
         }

@@ -7,12 +7,12 @@ use haft_agent::{NullMeter, TurnEvent, TurnEventRecord};
 use haft_contract::{ErrorKind, ToolCall, ToolError, ToolResult};
 use serde_json::json;
 
-use super::WorkerRunner;
+use super::TurnRunner;
 use crate::arguments::CallerArgs;
 use crate::failure::Failure;
 use crate::wire::{self, CallWork, JobSettings, UserPrompts};
 
-impl WorkerRunner {
+impl TurnRunner {
     pub(super) async fn call(&self, work: CallWork) -> String {
         let result = match self.run_call(&work).await {
             Ok(result) => result,

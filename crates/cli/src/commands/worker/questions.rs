@@ -4,24 +4,25 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haft_contract::ports::ApprovalRequest;
-use haft_fleet::{FleetQueue, subject_of_session};
 use haft_gateway::{ApprovalListener, PageApprovals, RemoteEvent, RemoteMessage};
 use serde_json::json;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
+use super::reach::ServerReach;
+
 /// By the id of a question: its session, and what ends the wait for an answer.
 type OpenQuestions = HashMap<String, (String, CancellationToken)>;
 
 pub(super) struct FleetQuestions {
-    queue: FleetQueue,
+    reach: ServerReach,
     approvals: PageApprovals,
     open: Arc<Mutex<OpenQuestions>>,
 }
 
 impl FleetQuestions {
-    pub(super) fn new(queue: FleetQueue, approvals: &PageApprovals) -> Self {
-        Self { queue, approvals: approvals.clone(), open: Arc::default() }
+    pub(super) fn new(reach: ServerReach, approvals: &PageApprovals) -> Self {
+        Self { reach, approvals: approvals.clone(), open: Arc::default() }
     }
 
     // Entries come and go whole, so the map is consistent after a panic elsewhere.
@@ -30,10 +31,9 @@ impl FleetQuestions {
     }
 }
 
-async fn publish(queue: &FleetQueue, session: &str, event: &RemoteEvent) {
-    let body = json!({ "session": session, "events": [event] }).to_string().into_bytes();
+async fn publish(reach: &ServerReach, session: &str, event: &RemoteEvent) {
     // A question that nobody sees is refused when its time is up.
-    queue.publish_event(&subject_of_session(session), body).await.ok();
+    reach.publish(session, &json!({ "session": session, "events": [event] })).await;
 }
 
 impl ApprovalListener for FleetQuestions {
@@ -41,11 +41,11 @@ impl ApprovalListener for FleetQuestions {
         let (session, view) = (request.call.session.to_string(), self.approvals.question(request));
         let closed = CancellationToken::new();
         self.questions().insert(request.id.clone(), (session.clone(), closed.clone()));
-        let (queue, approvals, asked) = (self.queue.clone(), self.approvals.clone(), request.id.clone());
+        let (reach, approvals, asked) = (self.reach.clone(), self.approvals.clone(), request.id.clone());
         tokio::spawn(async move {
             // Before it is asked, so that no answer is missed.
-            let Ok(mut answers) = queue.listen(&session).await else { return };
-            publish(&queue, &session, &RemoteEvent::Question { view }).await;
+            let Some(mut answers) = reach.listen(&session).await else { return };
+            publish(&reach, &session, &RemoteEvent::Question { view }).await;
             loop {
                 let message = tokio::select! {
                     () = closed.cancelled() => return,
@@ -66,7 +66,7 @@ impl ApprovalListener for FleetQuestions {
         let Some((session, closed)) = self.questions().remove(id) else { return };
         closed.cancel();
         let event = RemoteEvent::QuestionClosed { id: id.to_owned(), answer: answer.to_owned(), by: by.to_owned() };
-        let (queue, Ok(runtime)) = (self.queue.clone(), Handle::try_current()) else { return };
-        runtime.spawn(async move { publish(&queue, &session, &event).await });
+        let (reach, Ok(runtime)) = (self.reach.clone(), Handle::try_current()) else { return };
+        runtime.spawn(async move { publish(&reach, &session, &event).await });
     }
 }

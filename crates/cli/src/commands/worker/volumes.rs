@@ -15,6 +15,11 @@ use tokio::process::Command;
 use crate::failure::Failure;
 use crate::wire::Wire;
 
+/// Stands for the name of the tenant in a remote.
+const TENANT_PLACE: &str = "{tenant}";
+/// What it is for sessions of the operator.
+const OPERATORS_NAME: &str = "operator";
+
 /// Where folders of sessions are.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SessionVolumes {
@@ -31,6 +36,8 @@ pub(super) struct AgentVolumes {
 
 impl AgentVolumes {
     pub(super) fn new(wire: &Wire, usual: SessionVolumes) -> Result<Self, Failure> {
+        let remote = usual.remote.as_deref().map(own_remote).transpose()?;
+        let usual = SessionVolumes { remote, ..usual };
         let of_agent = |agent: String| Ok((agent.clone(), usual.of_agent(wire, &agent)?));
         let by_agent = wire.agents().into_iter().map(of_agent).collect::<Result<_, Failure>>()?;
         Ok(Self { usual, by_agent })
@@ -44,7 +51,7 @@ impl AgentVolumes {
 impl SessionVolumes {
     fn of_agent(&self, wire: &Wire, agent: &str) -> Result<Self, Failure> {
         let text = |name: &str| wire.settings.provenance.value_at(&["agents", agent, "worker", name]).as_text().map(str::to_owned);
-        let remote = text("git").or_else(|| self.remote.clone());
+        let remote = text("git").map(|remote| own_remote(&remote)).transpose()?.or_else(|| self.remote.clone());
         let missing = |what: &str, help: &str| {
             let message = format!("agents.{agent}.worker.folder needs {what}, which is missing");
             Err(Failure::usage(message).help(help.to_owned()))
@@ -85,6 +92,19 @@ impl SessionVolumes {
         let author = ["-c", "user.name=haft", "-c", "user.email=haft@localhost"];
         git(folder, &[&author[..], &["commit", "--quiet", "--no-verify", "-m", &message]].concat()).await?;
         git(folder, &["push", "--quiet", "origin", &format!("HEAD:refs/heads/{}", branch(record))]).await
+    }
+}
+
+/// The remote of the tenant whose process this is, or of the operator. One remote for several tenants would bring the objects of each to
+/// the others.
+fn own_remote(remote: &str) -> Result<String, Failure> {
+    match crate::tenants::current() {
+        Some(tenant) if remote.contains(TENANT_PLACE) => Ok(remote.replace(TENANT_PLACE, &tenant.name())),
+        Some(_) => {
+            let message = format!("the Git remote of the worker is one for all, and tenants need their own: it has no {TENANT_PLACE}");
+            Err(Failure::usage(message).help(format!("start the worker with --git ssh://git.example.org/{TENANT_PLACE}.git")))
+        }
+        None => Ok(remote.replace(TENANT_PLACE, OPERATORS_NAME)),
     }
 }
 
@@ -173,6 +193,12 @@ fn failed(folder: &Path, why: &str) -> Failure {
 
 /// The folder of a session has to be on this machine.
 fn existing(folder: &Path) -> Result<PathBuf, Failure> {
+    if let Some(tenant) = crate::tenants::current()
+        && !folder.starts_with(&tenant.record()?.workspace)
+    {
+        let help = "mount it at the same path on every worker, or give each session a folder with --volumes DIR";
+        return Err(Failure::failed("file_not_found", "the folder of the tenant is not on this worker").help(help));
+    }
     if folder.is_dir() {
         return Ok(folder.to_owned());
     }

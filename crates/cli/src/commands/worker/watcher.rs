@@ -5,12 +5,13 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use haft_agent::{TurnEvent, TurnEventRecord, TurnWatcher};
-use haft_fleet::{FleetQueue, WorkStep, WorkWatcher, subject_of_session};
+use haft_fleet::{WorkStep, WorkWatcher};
 use haft_gateway::RemoteEvent;
 use serde_json::json;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::task::JoinHandle;
 
+use super::reach::ServerReach;
 use crate::failure::Failure;
 use crate::output::{Output, note};
 
@@ -32,9 +33,9 @@ pub(super) struct TurnSink {
 }
 
 impl TurnSink {
-    pub(super) fn open(queue: FleetQueue, session: &str) -> Self {
+    pub(super) fn open(reach: ServerReach, session: &str) -> Self {
         let (events, waiting) = mpsc::unbounded_channel();
-        let sending = tokio::spawn(send_all(queue, session.to_owned(), waiting));
+        let sending = tokio::spawn(send_all(reach, session.to_owned(), waiting));
         Self { events, sending: Arc::new(Mutex::new(Some(sending))) }
     }
 
@@ -58,8 +59,7 @@ impl TurnWatcher for TurnSink {
     }
 }
 
-async fn send_all(queue: FleetQueue, session: String, mut waiting: UnboundedReceiver<RemoteEvent>) {
-    let subject = subject_of_session(&session);
+async fn send_all(reach: ServerReach, session: String, mut waiting: UnboundedReceiver<RemoteEvent>) {
     let mut is_over = false;
     let mut next: Option<RemoteEvent> = None;
     while !is_over {
@@ -84,9 +84,9 @@ async fn send_all(queue: FleetQueue, session: String, mut waiting: UnboundedRece
             is_over = event == RemoteEvent::Over;
             events.push(value);
         }
-        let body = json!({ "session": session, "events": events }).to_string().into_bytes();
+        let body = json!({ "session": session, "events": events });
         for _ in 0..ATTEMPTS {
-            if queue.publish_event(&subject, body.clone()).await.is_ok() {
+            if reach.publish(&session, &body).await {
                 break;
             }
             tokio::time::sleep(AGAIN).await;

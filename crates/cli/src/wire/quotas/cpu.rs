@@ -1,9 +1,11 @@
-//! Processor time of commands: the system adds up that of every child that has ended, with its descendants.
+//! Processor time of commands: the system adds up that of every child that has ended, with its descendants. The sum of a day is on the
+//! server that has the state, for all machines, or in a file.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use haft_store::{StateStore, StoreError};
 use serde::{Deserialize, Serialize};
 
 /// The system counts in hundredths of a second, whatever the machine.
@@ -20,11 +22,27 @@ struct CpuDay {
 }
 
 /// The time of commands of this day, of this process and those before it.
-pub(super) fn of_today(folder: &Path, day: &str) -> Duration {
+pub(super) async fn of_today(store: &StateStore, folder: &Path, day: &str) -> Result<Duration, StoreError> {
+    let more = take_new_ticks();
+    let stored = store.add_processor_time(day, more).await;
+    if stored.is_err() {
+        // They count when the server can be reached again.
+        let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+        *seen = seen.saturating_sub(more);
+    }
+    let ticks = stored?.unwrap_or_else(|| add_to_file(folder, day, more));
+    Ok(TICK * u32::try_from(ticks).unwrap_or(u32::MAX))
+}
+
+fn take_new_ticks() -> u64 {
     let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
     let now = ticks_of_children().unwrap_or(*seen);
     let more = now.saturating_sub(*seen);
-    *seen = now;
+    *seen = (*seen).max(now);
+    more
+}
+
+fn add_to_file(folder: &Path, day: &str, more: u64) -> u64 {
     let file = folder.join(FILE);
     let mut stored: CpuDay = std::fs::read(&file).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
     if stored.day != day {
@@ -34,7 +52,7 @@ pub(super) fn of_today(folder: &Path, day: &str) -> Duration {
     if more > 0 {
         store(&file, &stored);
     }
-    TICK * u32::try_from(stored.ticks).unwrap_or(u32::MAX)
+    stored.ticks
 }
 
 /// A count that cannot be stored holds until the process ends.
@@ -72,7 +90,7 @@ mod tests {
     fn day_that_is_stored_counts_and_another_one_does_not() {
         let folder = tempfile::tempdir().unwrap();
         store(&folder.path().join(FILE), &CpuDay { day: "2026-11-18".into(), ticks: 500 });
-        assert!(of_today(folder.path(), "2026-11-18") >= Duration::from_secs(5));
-        assert!(of_today(folder.path(), "2026-11-19") < Duration::from_secs(5));
+        let ticks = [("2026-11-18", 7), ("2026-11-18", 0), ("2026-11-19", 3)].map(|(day, more)| add_to_file(folder.path(), day, more));
+        assert_eq!(ticks, [507, 507, 3]);
     }
 }

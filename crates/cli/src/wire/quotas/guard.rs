@@ -38,7 +38,8 @@ impl Hook for QuotaHook {
     fn after<'a>(&'a self, _: HookCall<'a>, _: &'a ToolResult) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move {
             if self.0.limit(QuotaKind::CpuSeconds).is_some() {
-                cpu::of_today(&self.0.data_folder, &crate::wire::today().1);
+                // What cannot be counted now counts with the next call.
+                cpu::of_today(&self.0.store, &self.0.data_folder, &crate::wire::today().1).await.ok();
             }
             Ok(())
         })

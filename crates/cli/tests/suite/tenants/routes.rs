@@ -78,7 +78,7 @@ fn is_special(route: &Route) -> bool {
     route.path == "/api/events" || route.path == "/api/logout" || route.path == "/api/login" || route.path.starts_with("/api/tokens/")
 }
 
-pub(super) fn no_route_shows_or_changes_anything_of_another_tenant(two: &TwoTenants) {
+pub(in crate::suite) fn no_route_shows_or_changes_anything_of_another_tenant(two: &TwoTenants) {
     let planted = two.plant();
     let before = state_of(two, &planted.session);
     let attacker = Attacker::new(&two.beta);

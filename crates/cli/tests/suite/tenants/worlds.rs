@@ -11,19 +11,19 @@ use crate::suite::gateway::{HttpAnswer, PageClient, Served};
 use crate::suite::harness::World;
 
 /// In every content of the first tenant, and in nothing that the second one sends.
-pub(super) const CANARY: &str = "zebra7f3a9c";
+pub(in crate::suite) const CANARY: &str = "zebra7f3a9c";
 /// Writes to one folder are asked about, and commands need no approval.
-const CONFIG: &str = "[rules]\nask = [\"write(asked/**)\"]\n[exec]\nsecurity = \"full\"\n";
+pub(in crate::suite) const CONFIG: &str = "[rules]\nask = [\"write(asked/**)\"]\n[exec]\nsecurity = \"full\"\n";
 /// Nothing that a test waits for takes longer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-pub(super) struct TwoTenants {
-    pub(super) world: World,
-    pub(super) served: Served,
+pub(in crate::suite) struct TwoTenants {
+    pub(in crate::suite) world: World,
+    pub(in crate::suite) served: Served,
     /// A page of the first, with all scopes.
-    pub(super) alpha: PageClient,
+    pub(in crate::suite) alpha: PageClient,
     /// A page of the second, with all scopes.
-    pub(super) beta: PageClient,
+    pub(in crate::suite) beta: PageClient,
     variables: Vec<(String, String)>,
 }
 
@@ -45,7 +45,7 @@ impl TwoTenants {
     }
 
     /// With these variables for the server and for the commands of the operator, and these words for the server.
-    pub(super) fn start_with(variables: &[(&str, &str)], words: &[&str]) -> Self {
+    pub(in crate::suite) fn start_with(variables: &[(&str, &str)], words: &[&str]) -> Self {
         let world = World::with_config(CONFIG);
         for name in ["alpha", "beta"] {
             let added = world.run_with(variables, &["tenants", "add", name]);
@@ -66,7 +66,7 @@ impl TwoTenants {
         invite(&self.world, &variables, words)
     }
 
-    pub(super) fn workspace(&self, name: &str) -> PathBuf {
+    pub(in crate::suite) fn workspace(&self, name: &str) -> PathBuf {
         self.world.state().join("tenants").join(name).join("workspace")
     }
 
@@ -181,7 +181,12 @@ impl Attacker {
 
 /// The processes of tenants that a server has.
 pub(super) fn processes_of(served: &Served) -> Vec<PathBuf> {
-    let parent = served.pid().to_string();
+    processes_of_process(served.pid())
+}
+
+/// The processes that another one has started and that have not ended.
+pub(in crate::suite) fn processes_of_process(parent: u32) -> Vec<PathBuf> {
+    let parent = parent.to_string();
     let is_child = |path: &PathBuf| {
         let stat = std::fs::read_to_string(path.join("stat")).unwrap_or_default();
         let mut fields = stat.rsplit_once(')').map(|(_, rest)| rest.split_whitespace()).into_iter().flatten();
@@ -191,7 +196,7 @@ pub(super) fn processes_of(served: &Served) -> Vec<PathBuf> {
 }
 
 /// Waits until something holds.
-pub(super) fn wait_until(what: &str, holds: impl Fn() -> bool) {
+pub(in crate::suite) fn wait_until(what: &str, holds: impl Fn() -> bool) {
     let end = Instant::now() + PATIENCE;
     while !holds() {
         assert!(Instant::now() < end, "{what}");
