@@ -39,7 +39,7 @@ impl Steering {
     pub fn say(&self, text: impl Into<String>) {
         self.push(None, text.into());
     }
-    /// Queues a message that is stored under this id until [`heard`](Self::heard) names it.
+    /// Queues a message that is stored under this id until [`take_heard`](Self::take_heard) names it.
     pub fn say_stored(&self, id: impl Into<String>, text: impl Into<String>) {
         self.push(Some(id.into()), text.into());
     }
@@ -48,7 +48,7 @@ impl Steering {
         self.0.arrived.notify_waiters();
     }
     /// Takes the ids of messages that the conversation has.
-    pub fn heard(&self) -> Vec<String> {
+    pub fn take_heard(&self) -> Vec<String> {
         std::mem::take(&mut self.messages().heard)
     }
     /// The entry which says that the one after it has messages that were taken; `None` if there are none.

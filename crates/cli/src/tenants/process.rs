@@ -20,7 +20,7 @@ const OPERATORS: [&str; 10] = [
     "GIT_CONFIG_GLOBAL",
     "SSH_AUTH_SOCK",
     "DISPLAY",
-    // Whoever has the queue sees the work of all: a process of a tenant reaches it through the operator's process that started it.
+    // A program with the queue sees the work of all: a process of a tenant reaches it through the operator's process that started it.
     "HAFT_QUEUE",
 ];
 

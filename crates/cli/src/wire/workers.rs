@@ -79,7 +79,7 @@ impl SessionScope {
     }
 
     /// What a turn needs for itself alone.
-    pub(crate) fn held(&self, session: &str) -> String {
+    pub(crate) fn lock_name(&self, session: &str) -> String {
         format!("{}{session}", self.prefix())
     }
 

@@ -67,7 +67,7 @@ impl FleetTurns {
 
     fn turn_work(&self, turn: RemoteTurn) -> Result<NewWork, Failure> {
         let (work, label) = turn_work(&self.backend, turn)?;
-        let (topic, holds) = (topic_of_turn(&work.agent, label.as_deref()), self.given.scope.held(&work.session));
+        let (topic, holds) = (topic_of_turn(&work.agent, label.as_deref()), self.given.scope.lock_name(&work.session));
         // Another worker continues what one has begun: results of calls are in the history, and the rest is reported as unknown.
         Ok(NewWork {
             id: new_uuid().to_string(),

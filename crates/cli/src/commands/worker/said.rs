@@ -27,7 +27,7 @@ impl SaidMessages {
         let StateStore::Postgres(log) = store else { return Ok(None) };
         let said = Self { work: log.work(), session: session.to_owned(), passed_on: Arc::default() };
         if !said.work.list_said(session).await?.is_empty() {
-            said.work.remove_said(heard(&*store.sessions(), session).await?).await?;
+            said.work.remove_said(find_heard(&*store.sessions(), session).await?).await?;
         }
         Ok(Some(said))
     }
@@ -45,7 +45,7 @@ impl SaidMessages {
 
     /// Forgets what the conversation has.
     pub(super) async fn forget_heard(&self, steering: &Steering) -> Result<(), Failure> {
-        let heard = steering.heard();
+        let heard = steering.take_heard();
         if !heard.is_empty() {
             self.work.remove_said(heard).await?;
         }
@@ -54,7 +54,7 @@ impl SaidMessages {
 }
 
 /// The ids of messages that the conversation has.
-async fn heard(sessions: &dyn SessionStore, session: &str) -> Result<Vec<String>, Failure> {
+async fn find_heard(sessions: &dyn SessionStore, session: &str) -> Result<Vec<String>, Failure> {
     let from = sessions.open(session).await?.messages.saturating_sub(LOOKED_AT);
     let records = sessions.messages(session, from, usize::try_from(LOOKED_AT).unwrap_or(2_000)).await?;
     let entries = records.iter().filter_map(|record| LedgerEntry::read(&record.kind, &record.body));

@@ -101,7 +101,7 @@ impl TenantWorkers {
                 is_stored = &mut end => {
                     guard.is_armed = false;
                     return Ok(match is_stored {
-                        Ok(true) => WorkEnd::Done(stored()),
+                        Ok(true) => WorkEnd::Done(render_stored()),
                         _ => WorkEnd::Lost("its outcome could not be stored".to_owned()),
                     });
                 }
@@ -229,7 +229,7 @@ impl TenantWorkers {
 }
 
 /// The outcome in the operator's row: the outcome itself lies in the schema of the tenant.
-fn stored() -> String {
+fn render_stored() -> String {
     serde_json::json!({ "stored": "tenant" }).to_string()
 }
 

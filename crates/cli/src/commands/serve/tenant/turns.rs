@@ -150,7 +150,7 @@ impl RemoteTurns for TenantTurns {
 struct AskedTurns(Arc<TenantTurns>);
 
 impl HeldTurns for AskedTurns {
-    fn held(&self) -> BoxFuture<'_, Option<Vec<String>>> {
+    fn list_held(&self) -> BoxFuture<'_, Option<Vec<String>>> {
         Box::pin(async move {
             let (number, (answer, answered)) = (self.0.asked.fetch_add(1, Ordering::Relaxed), oneshot::channel());
             lock(&self.0.questions).insert(number, answer);

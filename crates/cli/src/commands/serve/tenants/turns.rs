@@ -23,7 +23,7 @@ const LISTENS: Duration = Duration::from_secs(5);
 const MOST_ID: usize = 64;
 
 /// What this server does for the server of a tenant.
-struct TenantDesk {
+struct TenantBroker {
     given: GivenTurns,
     tenant: TenantFolder,
     route: String,
@@ -44,7 +44,7 @@ pub(super) fn attend(
     tokio::spawn(write_lines(input, waiting, stop.clone()));
     let (listens, is_listening) = oneshot::channel();
     tokio::spawn(follow(given.clone(), TurnAudience::Tenant(words.clone()), stop.clone(), Some(listens)));
-    let desk = Arc::new(TenantDesk { given, tenant, route, words, running: Mutex::default() });
+    let broker = Arc::new(TenantBroker { given, tenant, route, words, running: Mutex::default() });
     tokio::spawn(async move {
         tokio::time::timeout(LISTENS, is_listening).await.ok();
         let mut asks = output.lines();
@@ -56,13 +56,13 @@ pub(super) fn attend(
             let Ok(Some(ask)) = ask else { return };
             // What is none was printed by something else.
             if let Ok(ask) = serde_json::from_str(&ask) {
-                Arc::clone(&desk).answer(ask, &stop);
+                Arc::clone(&broker).answer(ask, &stop);
             }
         }
     });
 }
 
-impl TenantDesk {
+impl TenantBroker {
     fn answer(self: Arc<Self>, ask: ServerAsk, stop: &CancellationToken) {
         match ask {
             ServerAsk::Give { id, session, agent, label } => {
@@ -89,7 +89,7 @@ impl TenantDesk {
         }
     }
 
-    /// Returns how the turn stands in the end: a state of work, or why there is none, as the tenant may know it.
+    /// Returns the last state of the turn: a state of work, or why there is none, as the tenant may know it.
     async fn give(&self, id: &str, session: &str, topic: (&str, Option<&str>), cancel: &CancellationToken) -> String {
         let given = match self.work(id, session, topic) {
             Ok(work) => self.given.run(session, &work, cancel).await.map_err(|error| error.to_string()),
@@ -119,7 +119,7 @@ impl TenantDesk {
             repeatable: true,
             patience: TURN_PATIENCE,
             tenant,
-            holds: self.given.scope.held(session),
+            holds: self.given.scope.lock_name(session),
         })
     }
 

@@ -119,11 +119,11 @@ pub(in crate::commands::serve) async fn show_past(sessions: &ServedSessions, tur
 /// Knows which turns are not settled.
 pub(in crate::commands::serve) trait HeldTurns: Send + Sync {
     /// Their sessions; `None` if that is not known now.
-    fn held(&self) -> BoxFuture<'_, Option<Vec<String>>>;
+    fn list_held(&self) -> BoxFuture<'_, Option<Vec<String>>>;
 }
 
 impl HeldTurns for GivenTurns {
-    fn held(&self) -> BoxFuture<'_, Option<Vec<String>>> {
+    fn list_held(&self) -> BoxFuture<'_, Option<Vec<String>>> {
         Box::pin(self.held_sessions())
     }
 }
@@ -141,7 +141,7 @@ pub(in crate::commands::serve) async fn end_lost(turns: impl HeldTurns, sessions
             absent.clear();
             continue;
         }
-        let Some(held) = turns.held().await else { continue };
+        let Some(held) = turns.list_held().await else { continue };
         let gone: Vec<String> = mirrored.into_iter().filter(|session| !held.contains(session)).collect();
         // Its last events may be on their way.
         for session in gone.iter().filter(|session| absent.contains(*session)) {
