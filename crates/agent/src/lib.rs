@@ -51,6 +51,6 @@ pub use sub_agents::{
     ResumedAgent, SubAgentFactory, built_in_types, find_type,
 };
 pub use todos::StoredTodos;
-pub use tool_search::{DeferredTools, DisclosedTools, offered_tools, tool_tokens, visible_tools};
+pub use tool_search::{DeferredTools, DisclosedTools, offered_tools, text_tokens, tool_tokens, visible_tools};
 pub use turn::Steering;
 pub use user_messages::MessageEvents;

@@ -19,7 +19,7 @@ use haft_provider::Message;
 use serde_json::{Value, json};
 
 use self::matching::{MAX_RESULTS, SearchIndex, SearchMatches, ToolQuery};
-pub use self::selection::{tool_tokens, visible_tools};
+pub use self::selection::{text_tokens, tool_tokens, visible_tools};
 pub(crate) use self::shown::{ShownTools, ToolFacts};
 use crate::structured_output;
 

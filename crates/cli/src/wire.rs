@@ -100,7 +100,7 @@ use self::shell::Calls;
 pub(crate) use self::state::{open_store, remove_store, store, store_address};
 pub(crate) use self::sub_agents::{conversation_agents, conversation_services};
 pub(crate) use self::tool_settings::max_rounds;
-pub(crate) use self::trust::TrustedFolders;
+pub(crate) use self::trust::{TrustedFolder, TrustedFolders};
 pub(crate) use self::work_limits::WorkLimits;
 #[cfg(feature = "postgres")]
 pub(crate) use self::workers::{

@@ -36,7 +36,7 @@ mod user_questions;
 mod vision;
 mod web;
 
-pub use approval::{ApprovalAnswer, ApprovalRequest, Approver, GrantWidth, RuleStore};
+pub use approval::{ApprovalAnswer, ApprovalRequest, Approver, GrantWidth, RuleStore, SIMILAR_DAYS};
 pub use automation::{
     Announce, AnnounceTarget, Announcement, Automation, AutomationStatus, Delivered, DeliveryMode, DeliveryState, JobDelivery, JobDraft,
     JobNotice, JobRun, JobSchedule, JobTarget, JobView, MissedRuns, OverlapRule, RunState, RunTrigger, ScheduleText, ScheduledJob,

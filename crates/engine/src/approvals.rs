@@ -21,6 +21,7 @@ pub(crate) use self::ask::{ApprovalOutcome, ApprovalStep, no_approver, other_ask
 pub use self::broker::{AnswerError, ApprovalBroker, ApprovalNotice};
 pub use self::callback::CallbackApprover;
 pub(crate) use self::past::PastCalls;
+pub use self::past::covers_past_call;
 
 /// Asks several approvers at once: the first answer counts, and the other questions are withdrawn.
 pub struct FirstOf(pub Vec<Arc<dyn Approver>>);

@@ -29,7 +29,7 @@ mod undo;
 mod validator;
 mod workers;
 
-pub use approvals::{AnswerError, ApprovalBroker, ApprovalNotice, CallbackApprover, FirstOf};
+pub use approvals::{AnswerError, ApprovalBroker, ApprovalNotice, CallbackApprover, FirstOf, covers_past_call};
 pub use engine::{Engine, EngineBuilder};
 pub use events::{Event, EventSink};
 pub use explain::{Explanation, HOOK, NOT_YET, NOTHING_CONFIGURED, PLANNING};

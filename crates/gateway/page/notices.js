@@ -23,10 +23,11 @@ export function alertUser(text) {
 }
 
 /** Shows a message for a while; failures stay until they are closed. */
-export function toast(message, { fix = '', kind = '', action = null } = {}) {
-  const run = () => {
+export function toast(message, { fix = '', kind = '', action } = {}) {
+  const actions = [action].flat().filter(Boolean);
+  const choose = (chosen) => {
     box.remove();
-    return action.run();
+    return chosen.run();
   };
   const words = { fail: '✗ Failed: ', ok: '✓ Done: ' };
   const box = h(
@@ -37,7 +38,11 @@ export function toast(message, { fix = '', kind = '', action = null } = {}) {
       h('span', { class: kind ? `state ${kind}` : 'visually-hidden' }, words[kind] ?? 'Note: '),
       message,
       fix && h('div.fix', fix),
-      action && h('div', button(action.label, run)),
+      actions.length > 0 &&
+        h(
+          'div.row',
+          actions.map((each) => button(each.label, () => choose(each))),
+        ),
     ),
     button('×', () => box.remove(), { class: 'close', ariaLabel: 'Close message' }),
   );

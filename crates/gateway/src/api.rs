@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::approvals::RiskView;
+
 /// A conversation.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct SessionView {
@@ -150,6 +152,11 @@ pub(crate) struct ApprovalView {
     pub(crate) arguments_html: String,
     pub(crate) diff_html: Option<String>,
     pub(crate) can_undo: bool,
+    #[serde(default)]
+    pub(crate) risk: RiskView,
+    /// Past calls that "exactly this" would have covered; `null` where no rule can be saved.
+    #[serde(default)]
+    pub(crate) similar: Option<SimilarView>,
     pub(crate) session_rules: Vec<String>,
     pub(crate) session_refused: Option<String>,
     pub(crate) widths: Vec<WidthView>,
@@ -167,6 +174,17 @@ pub(crate) struct WidthView {
     pub(crate) rules: Vec<String>,
     pub(crate) past: Vec<String>,
     pub(crate) past_calls: usize,
+}
+
+/// What became of past calls like one that is asked about.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct SimilarView {
+    pub(crate) allowed: usize,
+    pub(crate) denied: usize,
+    /// The rules that cover them, one on a line, for `GET /api/history?rule=`.
+    pub(crate) rule: String,
+    /// The calls before this time are not counted.
+    pub(crate) since: Option<String>,
 }
 
 /// An entry of a transcript.

@@ -1,6 +1,7 @@
 //! Approvals: open questions are events; the page and the terminal can answer, and the first answer counts.
 
 mod elsewhere;
+mod risk;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -8,13 +9,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use haft_contract::BoxFuture;
-use haft_contract::ports::{ApprovalAnswer, ApprovalRequest, Approver};
+use haft_contract::ports::{ApprovalAnswer, ApprovalRequest, Approver, GrantWidth, SIMILAR_DAYS};
 use haft_engine::{AnswerError, ApprovalBroker};
 use haft_tui::output::note;
 use haft_tui::terminal::{answer_name, call_subject, proposed_change};
 use serde_json::json;
 
-use crate::api::{ApprovalView, WidthView};
+pub(crate) use self::risk::RiskView;
+use crate::api::{ApprovalView, SimilarView, WidthView};
 use crate::calls::effect_views;
 use crate::error::ApiError;
 use crate::hub::EventHub;
@@ -153,7 +155,10 @@ impl PageApprovals {
             past: width.past.clone(),
             past_calls: width.past_calls,
         });
+        let can_undo = effects.iter().all(|effect| matches!(effect.kind.as_str(), "read" | "write" | "delete"));
         ApprovalView {
+            risk: RiskView::new(&effects, request.is_tainted, can_undo),
+            similar: request.widths.first().map(similar),
             id: request.id.clone(),
             fingerprint: request.fingerprint.clone(),
             session: request.call.session.to_string(),
@@ -161,7 +166,7 @@ impl PageApprovals {
             call_id: request.call.id.clone(),
             tool: request.call.tool.clone(),
             title: call_subject(&request.arguments.to_string()),
-            can_undo: effects.iter().all(|effect| matches!(effect.kind.as_str(), "read" | "write" | "delete")),
+            can_undo,
             effects,
             reason: render::visible(&request.reason).into_owned(),
             arguments_html: render::json(&request.arguments),
@@ -194,6 +199,12 @@ impl PageApprovals {
     fn lock_questions(&self) -> MutexGuard<'_, HashMap<String, AskedQuestion>> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Past calls that the narrowest rule would have covered.
+fn similar(width: &GrantWidth) -> SimilarView {
+    let since = SystemTime::now().checked_sub(Duration::from_hours(24 * SIMILAR_DAYS)).and_then(timestamp);
+    SimilarView { allowed: width.allowed, denied: width.denied, rule: width.rules.join("\n"), since }
 }
 
 /// Asks several at once.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use haft_contract::BoxFuture;
 use haft_contract::ports::Automation;
-use haft_store::{CallLog, SessionStore};
+use haft_store::{CallLog, CallRecord, SessionStore};
 use haft_tui::chat::{ChatBackend, ChatOptions};
 use haft_tui::failure::Failure;
 use serde_json::Value;
@@ -33,7 +33,7 @@ impl ToolRequest {
     }
 }
 
-/// Lists of an agent in the user's file; `None` leaves a list as it is.
+/// Keys and tools of an agent in the user's file; what is `None` or not named stays as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AgentChange {
@@ -41,6 +41,14 @@ pub struct AgentChange {
     pub on: Vec<String>,
     /// Tools that are not.
     pub off: Vec<String>,
+    /// The model; an empty text takes the key out of the file, here and below.
+    pub model: Option<String>,
+    /// The prompt.
+    pub prompt: Option<String>,
+    /// The profile of tools.
+    pub profile: Option<String>,
+    /// The access level.
+    pub access: Option<String>,
 }
 
 /// Builds concrete types, and answers what only the configuration knows. Values are JSON as `docs/GATEWAY.md` describes it.
@@ -75,6 +83,14 @@ pub trait GatewayBackend: Send + Sync {
     fn edit_agent(&self, name: &str, change: &AgentChange, saving: Saving) -> Result<Value, Failure>;
     /// Changes keys of the user's file. With [`Saving::Write`] the file is written, if it loads with them.
     fn edit_settings(&self, edits: &[KeyEdit], saving: Saving) -> Result<Value, Failure>;
+    /// Restores the user's file as it was before a save, by the id that the save returned.
+    fn undo_save(&self, id: &str) -> Result<Value, Failure>;
+    /// What the user trusts, or its revocation.
+    fn trust<'a>(&'a self, request: TrustRequest<'a>) -> BoxFuture<'a, Result<Value, Failure>>;
+    /// Asks a provider of models once.
+    fn test_provider<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Value, Failure>>;
+    /// Those of the past calls that these rules would have covered.
+    fn covered(&self, rules: &[String], calls: Vec<CallRecord>) -> Result<Vec<CallRecord>, Failure>;
     /// Every setting with its source.
     fn settings(&self) -> Result<Value, Failure>;
     /// The checks of the doctor.
@@ -196,6 +212,27 @@ pub enum ServerRequest<'a> {
     Review,
     /// Approve the tools with this fingerprint, which a review gave.
     Approve(&'a str),
+}
+
+/// A request about what the user trusts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TrustRequest<'a> {
+    /// Everything that is trusted.
+    List,
+    /// Trust it no more.
+    Revoke(TrustKind, &'a str),
+}
+
+/// A kind of things that a user trusts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TrustKind {
+    /// The folder of a project, with its file and its plugins.
+    Folder,
+    /// A plugin.
+    Plugin,
+    /// The tools of an MCP server.
+    McpServer,
 }
 
 /// Whether a change is written.

@@ -34,7 +34,7 @@ pub use self::approvals::{ApprovalListener, PageApprovals};
 pub use self::auth::{Scope, TenantInvitation, TenantUser, UserDirectory};
 pub use self::backend::{
     AgentChange, BackendVersions, ChangeDecision, ChangeRequest, GatewayBackend, HookDelivery, KeyEdit, LaterChanges, MemoryRequest,
-    QuarantineRequest, Saving, ServerRequest, ToolRequest, UndoRequest,
+    QuarantineRequest, Saving, ServerRequest, ToolRequest, TrustKind, TrustRequest, UndoRequest,
 };
 pub use self::browsers::PageBrowsers;
 pub use self::canvas::PageCanvas;

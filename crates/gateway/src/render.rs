@@ -8,6 +8,9 @@ mod diff;
 mod highlight;
 mod json_tree;
 mod markdown;
+mod matches;
+mod plot;
+mod schema;
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -20,6 +23,9 @@ pub(crate) use self::diff::diff;
 pub(crate) use self::highlight::code;
 pub(crate) use self::json_tree::json;
 pub(crate) use self::markdown::{MarkdownBlocks, blocks, markdown};
+pub(crate) use self::matches::marked;
+pub(crate) use self::plot::BarPlot;
+pub(crate) use self::schema::schema_difference;
 
 /// Characters of a text that are rendered; the whole of it is read in pages.
 pub(crate) const MOST_CHARS: usize = 65_536;

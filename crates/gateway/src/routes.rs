@@ -110,12 +110,16 @@ fn of_system() -> Router<App> {
         .route("/quarantine/{id}/restore", post(system::restore_quarantined))
         .route("/settings", get(system::settings).put(system::save_settings))
         .route("/settings/preview", post(system::preview_settings))
+        .route("/settings/undo", post(system::undo_save))
+        .route("/trust", get(system::trust))
+        .route("/trust/revoke", post(system::revoke_trust))
         .route("/doctor", get(system::doctor))
         .route("/policy", get(system::policy))
         .route("/policy/simulate", post(system::simulate))
         .route("/connections", get(connections::list))
         .route("/connections/{server}/review", post(connections::review))
         .route("/connections/{server}/approve", post(connections::approve))
+        .route("/providers/{name}/test", post(connections::test))
         .route("/memory", get(memory::list).post(memory::add).delete(memory::forget))
         .route("/memory/file", get(memory::file).put(memory::write))
         .route("/files", get(files::complete))
@@ -158,8 +162,10 @@ pub(crate) fn bodies(generator: &mut schemars::SchemaGenerator) {
     add::<sessions::SessionRequest>(generator);
     add::<system::RenderRequest>(generator);
     add::<system::RestoreRequest>(generator);
+    add::<system::RevokeRequest>(generator);
     add::<system::SettingsRequest>(generator);
     add::<system::SimulateRequest>(generator);
+    add::<system::UndoSaveRequest>(generator);
     add::<tools::ExplainRequest>(generator);
     add::<tools::InvokeRequest>(generator);
 }

@@ -27,7 +27,7 @@ pub use self::failure::ServerFailure;
 pub use self::handler::Elicitor;
 pub use self::names::prefix;
 pub use self::oauth::{LoginSummary, PendingLogin, SignInState};
-pub use self::record::{FOLDER, QuarantineReason, QuarantinedTool, log_path};
+pub use self::record::{FOLDER, QuarantineReason, QuarantinedTool, ServerApproval, log_path};
 pub use self::resources::NAME as RESOURCES_TOOL;
 pub use self::sampling::{SampleAnswer, SampleMessage, SampleRequest, Sampler, Sampling, SamplingLimits};
 pub use self::server::{ClientParts, McpServer};

@@ -113,6 +113,11 @@ impl PluginStore {
         }
     }
 
+    /// When the user looked at it: its copy is made then.
+    pub fn approved_at(&self, record: &PluginRecord) -> Option<std::time::SystemTime> {
+        self.content(&record.fingerprint).metadata().and_then(|folder| folder.modified()).ok()
+    }
+
     /// Copies the files, and records that the user has looked at them. A record of the same name is replaced.
     pub fn approve(&self, files: &PluginFiles, record: PluginRecord) -> Result<(), PluginFault> {
         let failed = |error: io::Error| PluginFault::new(format!("the plugin cannot be stored in {}: {error}", self.folder.display()));

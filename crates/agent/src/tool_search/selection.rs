@@ -45,6 +45,11 @@ pub fn tool_tokens(entry: &ToolEntry, dialect: Dialect) -> usize {
     shown_bytes(&spec(entry, dialect)).div_ceil(BYTES_PER_TOKEN)
 }
 
+/// The tokens of a text, estimated as everywhere.
+pub fn text_tokens(text: &str) -> usize {
+    text.len().div_ceil(BYTES_PER_TOKEN)
+}
+
 /// The tools for which there is no space: those that come with Haft are counted first, and have a budget of their own, so that a model
 /// with a small window keeps space for the conversation.
 fn beyond_budget(offered: &[Arc<ToolEntry>], dialect: Dialect, budget: usize, built_in: usize) -> HashSet<&str> {

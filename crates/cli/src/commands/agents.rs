@@ -2,7 +2,7 @@
 
 pub(crate) mod draft;
 mod edit;
-mod flags;
+pub(crate) mod flags;
 mod lists;
 pub(crate) mod prompt;
 pub(crate) mod show;

@@ -26,7 +26,7 @@ pub(crate) fn run(common: &Common, request: ModelsArgs, output: &Output) -> Resu
     Ok(if request.check && broken { Exit::Failed } else { Exit::Success })
 }
 
-fn works(status: &ModelStatus) -> bool {
+pub(crate) fn works(status: &ModelStatus) -> bool {
     matches!(status, ModelStatus::Ok | ModelStatus::BuiltIn | ModelStatus::NotListed | ModelStatus::NoList)
 }
 
@@ -124,7 +124,7 @@ fn status_name(status: &ModelStatus) -> &'static str {
     }
 }
 
-fn sentence(status: &ModelStatus) -> String {
+pub(crate) fn sentence(status: &ModelStatus) -> String {
     match status {
         ModelStatus::Ok => "ok".to_owned(),
         ModelStatus::BuiltIn => "built in".to_owned(),

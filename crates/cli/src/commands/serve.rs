@@ -10,13 +10,16 @@ mod known_server;
 mod machine;
 mod memory;
 mod nodes;
+mod providers;
 mod restart;
+mod saved_edits;
 mod servers;
 mod settings;
 mod spills;
 mod tenant;
 mod tenants;
 mod tools;
+mod trust;
 mod undo;
 #[cfg(feature = "postgres")]
 mod workers;

@@ -3,6 +3,7 @@
 mod plugin_offers;
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use haft_config::{FILES, Loaded, PendingTrust, Problem};
 use haft_text::display;
@@ -45,7 +46,7 @@ pub(crate) fn run(common: &Common, request: TrustArgs, output: &Output) -> Resul
     let before = trusted.contains(&workspace, &fingerprint) && plugins.are_approved();
     if !request.show {
         plugins.approve()?;
-        trusted.add(&workspace, fingerprint)?;
+        trusted.add(&workspace, fingerprint, SystemTime::now())?;
     }
     show(&loaded, &offers, &plugins, before, request, output)
 }
@@ -70,7 +71,7 @@ fn trust_folder(
     if !request.show && !before {
         plugins.approve()?;
         if !was_known {
-            trusted.add(workspace, String::new())?;
+            trusted.add(workspace, String::new(), SystemTime::now())?;
         }
     }
     let is_trusted = before || !request.show;

@@ -6,6 +6,7 @@ mod limits;
 mod list;
 mod local;
 mod prices;
+mod providers;
 mod setup;
 pub(crate) mod speech;
 pub(crate) mod vision;
@@ -24,6 +25,7 @@ pub(crate) use self::list::{ListedModel, ModelStatus, list, names_without_asking
 pub(super) use self::local::LOCAL_VARIABLE;
 use self::local::LocalModels;
 pub(crate) use self::prices::prices;
+pub(crate) use self::providers::{ListedProvider, providers, try_provider};
 use self::setup::{ProviderSetup, own_providers, text_at};
 use super::Settings;
 use crate::failure::Failure;

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
 
 use super::open_blobs;
 use crate::failure::Failure;
@@ -14,7 +17,34 @@ const FILE: &str = "trusted.json";
 #[derive(Debug, Default)]
 pub(crate) struct TrustedFolders {
     file: PathBuf,
-    folders: BTreeMap<String, String>,
+    folders: BTreeMap<String, TrustedFolder>,
+}
+
+/// What is trusted of a folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "StoredTrust")]
+pub(crate) struct TrustedFolder {
+    /// Of the project's file and of what its hooks name; empty for a folder without a file.
+    pub(crate) fingerprint: String,
+    /// In seconds since 1970; lists of earlier versions do not say it.
+    pub(crate) since: Option<u64>,
+}
+
+/// Earlier versions stored the fingerprint alone.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum StoredTrust {
+    Fingerprint(String),
+    Dated { fingerprint: String, since: Option<u64> },
+}
+
+impl From<StoredTrust> for TrustedFolder {
+    fn from(stored: StoredTrust) -> Self {
+        match stored {
+            StoredTrust::Fingerprint(fingerprint) => Self { fingerprint, since: None },
+            StoredTrust::Dated { fingerprint, since } => Self { fingerprint, since },
+        }
+    }
 }
 
 impl TrustedFolders {
@@ -31,7 +61,7 @@ impl TrustedFolders {
 
     /// Whether this content of the folder's file is trusted.
     pub(crate) fn contains(&self, workspace: &Path, fingerprint: &str) -> bool {
-        self.folders.get(&key(workspace)).is_some_and(|known| known == fingerprint)
+        self.folders.get(&key(workspace)).is_some_and(|known| known.fingerprint == fingerprint)
     }
 
     /// Whether the user trusted a file of this folder once, whatever it holds now.
@@ -39,8 +69,14 @@ impl TrustedFolders {
         self.folders.contains_key(&key(workspace))
     }
 
-    pub(crate) fn add(&mut self, workspace: &Path, fingerprint: String) -> Result<(), Failure> {
-        self.folders.insert(key(workspace), fingerprint);
+    /// Each folder, as its path is written in the list.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&str, &TrustedFolder)> {
+        self.folders.iter().map(|(folder, trust)| (folder.as_str(), trust))
+    }
+
+    pub(crate) fn add(&mut self, workspace: &Path, fingerprint: String, now: SystemTime) -> Result<(), Failure> {
+        let since = now.duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs());
+        self.folders.insert(key(workspace), TrustedFolder { fingerprint, since });
         self.write()
     }
 
@@ -48,6 +84,20 @@ impl TrustedFolders {
     pub(crate) fn remove(&mut self, workspace: &Path) -> Result<bool, Failure> {
         let removed = self.folders.remove(&key(workspace)).is_some();
         self.write()?;
+        Ok(removed)
+    }
+
+    /// A path as it is written in the list.
+    pub(crate) fn name_of(workspace: &Path) -> String {
+        key(workspace)
+    }
+
+    /// Revokes the trust in a folder that is named as in the list. Without such a folder nothing is written.
+    pub(crate) fn remove_known(&mut self, folder: &str) -> Result<bool, Failure> {
+        let removed = self.folders.remove(folder).is_some();
+        if removed {
+            self.write()?;
+        }
         Ok(removed)
     }
 
@@ -83,14 +133,25 @@ mod tests {
         let data = tempfile::tempdir().unwrap();
         let folder = data.path().join("deep");
         let mut trusted = TrustedFolders::read(&folder).unwrap();
-        trusted.add(Path::new("/a"), "1".into()).unwrap();
+        trusted.add(Path::new("/a"), "1".into(), UNIX_EPOCH + std::time::Duration::from_secs(7)).unwrap();
         let mut again = TrustedFolders::read(&folder).unwrap();
         let contained = |trusted: &TrustedFolders| {
             [("/a", "1"), ("/a", "2"), ("/b", "1")].map(|(path, print)| trusted.contains(Path::new(path), print))
         };
         assert_eq!(contained(&again), [true, false, false]);
+        let dated = TrustedFolder { fingerprint: "1".into(), since: Some(7) };
+        assert_eq!(again.entries().collect::<Vec<_>>(), [("/a", &dated)]);
         assert!(again.remove(Path::new("/a")).unwrap() && !again.remove(Path::new("/a")).unwrap());
         assert_eq!(contained(&TrustedFolders::read(&folder).unwrap()), [false; 3]);
+    }
+
+    #[test]
+    fn list_of_an_earlier_version_is_read() {
+        let data = tempfile::tempdir().unwrap();
+        std::fs::write(data.path().join(FILE), r#"{"/a": "1"}"#).unwrap();
+        let trusted = TrustedFolders::read(data.path()).unwrap();
+        assert!(trusted.contains(Path::new("/a"), "1"));
+        assert_eq!(trusted.entries().next(), Some(("/a", &TrustedFolder { fingerprint: "1".into(), since: None })));
     }
 
     #[test]

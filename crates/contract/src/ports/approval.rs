@@ -30,6 +30,8 @@ pub struct ApprovalRequest {
     pub time_limit: Option<Duration>,
     /// Why the last edit of the arguments was not accepted.
     pub edit_fault: Option<String>,
+    /// Whether the session has seen untrusted content.
+    pub is_tainted: bool,
 }
 
 /// One width at which a call can be allowed for good.
@@ -44,7 +46,14 @@ pub struct GrantWidth {
     pub past: Vec<String>,
     /// How many past calls they would have covered.
     pub past_calls: usize,
+    /// How many of those of the last [`SIMILAR_DAYS`] days were allowed.
+    pub allowed: usize,
+    /// How many of those of the last [`SIMILAR_DAYS`] days were denied.
+    pub denied: usize,
 }
+
+/// The days of which a question counts similar calls.
+pub const SIMILAR_DAYS: u64 = 30;
 
 impl GrantWidth {
     /// For the policy; without past calls.
@@ -67,6 +76,7 @@ impl ApprovalRequest {
             widths: Vec::new(),
             time_limit: None,
             edit_fault: None,
+            is_tainted: false,
         }
     }
 }

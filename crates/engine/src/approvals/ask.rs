@@ -97,6 +97,7 @@ impl ApprovalStep<'_> {
         past.show_covered(policy, &mut question.widths).await;
         question.time_limit = Some(limits.approval).filter(|limit| *limit < NO_LIMIT);
         question.edit_fault.clone_from(&self.edit_fault);
+        question.is_tainted = self.request.session.has_seen_untrusted();
         question
     }
 

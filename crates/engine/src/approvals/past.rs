@@ -2,11 +2,12 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use haft_contract::{Connect, Effect, Exec, ExecHost, Extent, Location, PathEffect, Zone, ports::GrantWidth};
+use haft_contract::ports::{GrantWidth, SIMILAR_DAYS};
+use haft_contract::{Connect, Effect, ErrorKind, Exec, ExecHost, Extent, Location, PathEffect, Zone};
 use haft_policy::Policy;
-use haft_store::{CallFilter, CallLog, CallRecord};
+use haft_store::{CallFilter, CallLog, CallRecord, CallStatus};
 use haft_text::truncate::ellipsize;
 use serde_json::Value;
 
@@ -14,13 +15,16 @@ use crate::Registry;
 use crate::stop::within;
 
 /// How many past calls are looked at.
-const LOOKED_AT: usize = 300;
+const LOOKED_AT: usize = 1_000;
 /// How many of them are named.
 const NAMED: usize = 3;
 /// Characters of one.
 const CHARACTERS: usize = 120;
 /// How long reading them may take; the question waits for it.
 const PATIENCE: Duration = Duration::from_millis(500);
+
+/// The part of the history in which similar calls are counted.
+const SIMILAR: Duration = Duration::from_hours(24 * SIMILAR_DAYS);
 
 /// The history, as far as questions look at it.
 #[derive(Clone, Copy)]
@@ -35,19 +39,36 @@ impl PastCalls<'_> {
         let Some(registry) = self.registry.filter(|_| !widths.is_empty()) else { return };
         let filter = CallFilter { limit: Some(LOOKED_AT), ..CallFilter::default() };
         let Some(Ok(records)) = within(PATIENCE, self.log.list(filter)).await else { return };
+        let since = SystemTime::now().checked_sub(SIMILAR).unwrap_or(SystemTime::UNIX_EPOCH);
         for record in records {
             let (Some(entry), effects) = (registry.get(&record.tool), effects_of(&record)) else { continue };
             for width in widths.iter_mut() {
                 if policy.covers(&width.rules, &entry.candidate(), &effects) {
-                    width.past_calls += 1;
-                    let text = described(&record);
-                    if width.past.len() < NAMED && !width.past.contains(&text) {
-                        width.past.push(text);
-                    }
+                    add(width, &record, since);
                 }
             }
         }
     }
+}
+
+fn add(width: &mut GrantWidth, record: &CallRecord, since: SystemTime) {
+    width.past_calls += 1;
+    let text = described(record);
+    if width.past.len() < NAMED && !width.past.contains(&text) {
+        width.past.push(text);
+    }
+    match &record.status {
+        _ if record.started < since => {}
+        CallStatus::Error(kind) if *kind == ErrorKind::PermissionDenied.as_str() => width.denied += 1,
+        // Nobody decided.
+        CallStatus::Error(kind) if *kind == ErrorKind::ApprovalTimeout.as_str() => {}
+        _ => width.allowed += 1,
+    }
+}
+
+/// Whether these rules would have covered a past call.
+pub fn covers_past_call(policy: &dyn Policy, registry: &Registry, rules: &[String], record: &CallRecord) -> bool {
+    registry.get(&record.tool).is_some_and(|entry| policy.covers(rules, &entry.candidate(), &effects_of(record)))
 }
 
 /// A past call in a few words: its command, or its tool and what it touched.

@@ -7,6 +7,7 @@ import {
   button,
   effectsList,
   fill,
+  go,
   h,
   jsonField,
   pathTo,
@@ -36,7 +37,7 @@ export function openApproval(id) {
 export const isApprovalOpen = () => current !== null;
 
 function approvalDialog(approval) {
-  const { agent, tool, effects, reason, can_undo: canUndo, session_refused: refused, diff_html: diff } = approval;
+  const { agent, tool, effects, reason, can_undo: canUndo, session_refused: refused, diff_html: diff, similar } = approval;
   const opened = performance.now();
   const id = uniqueId('approval');
   const extra = h('div.stack');
@@ -59,6 +60,7 @@ function approvalDialog(approval) {
         'div.asked-because',
         h('div', h('strong', 'Asked because '), visible(reason)),
         h('div', canUndo ? 'Can be undone.' : h('span.state.ask', '! Cannot be undone.')),
+        similar && h('div', pastCalls()),
         refused && h('div.muted', visible(refused)),
       ),
       diff ? renderedRegion(diff) : h('details', h('summary', 'Arguments'), rendered(approval.arguments_html)),
@@ -81,6 +83,17 @@ function approvalDialog(approval) {
   setTimeout(() => others.forEach((each) => (each.disabled = false)), GUARD);
   alertUser(`Approval needed: ${agent} wants to use ${tool}. ${effects.map(({ kind, target }) => `${kind} ${target}`).join(', ')}`);
   return self;
+
+  /** What was decided about calls like this one; their list is in the history. */
+  function pastCalls() {
+    const { allowed, denied, rule, since } = similar;
+    const show = () => {
+      box.close();
+      go('history', null, { rule, since });
+    };
+    const text = `Similar: allowed ${allowed} ×, denied ${denied} × in 30 days`;
+    return allowed + denied ? button(text, show, { class: 'link' }) : 'No similar call in 30 days.';
+  }
 
   function answerButton(label, letter, run, attributes) {
     const guarded = () => performance.now() - opened >= GUARD && run();

@@ -17,12 +17,15 @@ export default function openChange(edits, { saved = () => {}, call } = {}) {
       ],
     }),
     async () => {
-      await api.put('/api/settings', { edits });
-      toast('Saved. It holds from the next message on.', { kind: 'ok', action: call && askAgain(call) });
+      const done = await api.put('/api/settings', { edits });
+      toast('Saved. It holds from the next message on.', { kind: 'ok', action: [call && askAgain(call), undoSave(done)] });
       saved();
     },
   );
 }
+
+/** Takes a save of the configuration back, as an action of a message. */
+export const undoSave = ({ undo }, after) => undo && { label: 'Undo', run: () => api.post('/api/settings/undo', { undo }).then(after) };
 
 /** Sends the message again that led to a call. */
 function askAgain({ id, session }) {

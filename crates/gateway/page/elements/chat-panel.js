@@ -72,12 +72,12 @@ export default function chatPanel(id, getTranscript, toggle) {
     );
   }
 
-  function fileLine({ path, calls }) {
+  function fileLine({ path, calls, added, removed }) {
     const record = calls.at(-1);
     return h(
       'div.row',
       h('code.grow', path.replace(`${store.me.workspace}/`, '')),
-      h('span.muted', `${calls.length}×`),
+      added != null && h('span.muted', `+${added} −${removed}`),
       record && link('show', href('history', record)),
       record && store.can('admin') && button('Undo…', () => undoCall({ record }, `the last change of ${path}`)),
     );

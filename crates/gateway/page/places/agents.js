@@ -1,6 +1,25 @@
-// Agents: which tools each one has, with check boxes, the effective result, and the change of the file before it is saved.
+// Agents: model, prompt, profile, access, and which tools each one has, with check boxes, the effective result, and the change of the file before it is saved.
 
-import { api, button, fill, h, href, keepFocus, later, linkButton, load, pathTo, plural, rendered, store, toast } from '../core.js';
+import {
+  api,
+  button,
+  fill,
+  h,
+  href,
+  keepFocus,
+  later,
+  linkButton,
+  load,
+  pathTo,
+  plural,
+  rendered,
+  select,
+  setText,
+  store,
+  toast,
+  uniqueId,
+} from '../core.js';
+import { undoSave } from '../elements/change.js';
 
 export default function mount(root, first) {
   const cards = h('div.tool-list');
@@ -48,6 +67,9 @@ export default function mount(root, first) {
 function editor(agent, reload) {
   /** What the user changed: the name of a tool, and whether it is ticked. */
   const changes = new Map();
+  /** Keys of its table that the user changed. */
+  const keys = {};
+  const length = h('small', { role: 'status' });
   const result = h('aside.box.stuck', { ariaLive: 'polite' });
   const search = h('input', { type: 'search', placeholder: 'Search tools', ariaLabel: 'Search tools', oninput: drawList });
   const list = h('div.stack');
@@ -55,15 +77,16 @@ function editor(agent, reload) {
   const previewSoon = later(preview);
   drawList();
   fill(result, resultNodes(agent.tools));
+  count(agent);
   return h(
     'div.stack',
     h(
       'div.row',
       linkButton('‹ All', href('agents')),
       h('h1', agent.name),
-      [agent.model?.value ?? 'default model', agent.access?.value].filter(Boolean).map((text) => h('span.badge', text)),
+      h('span.badge', agent.access.value),
     ),
-    agent.prompt?.value && h('details', h('summary', 'Prompt'), h('pre.output', agent.prompt.value)),
+    h('div.form', agent.keys.map(keyField)),
     agent.policy?.length > 0 &&
       h(
         'details',
@@ -75,6 +98,27 @@ function editor(agent, reload) {
     search,
     list,
   );
+
+  function count({ prompt_tokens: tokens }) {
+    setText(length, `About ${plural(tokens, 'token')} of each request`);
+  }
+
+  /** A key of the agent's table: empty, what holds for all agents holds. */
+  function keyField({ key, value, otherwise, choices, suggestions }) {
+    const id = uniqueId('key');
+    const change = (next) => {
+      keys[key] = next;
+      previewSoon();
+    };
+    const attributes = { id, oninput: ({ target }) => change(target.value), placeholder: otherwise ?? 'none' };
+    const options = suggestions && h('datalist', { id: `${id}-list` }, suggestions.map((name) => h('option', { value: name })));
+    const text = suggestions ? h('input', { ...attributes, value, list: `${id}-list` }) : h('textarea', { ...attributes, rows: 4 }, value);
+    const entries = choices && [['', `not set here (${otherwise ?? 'none'})`], ...choices.map((name) => [name])];
+    return [
+      h('label.field-label', { for: id }, key),
+      h('div.field', choices ? select(entries, value, change, { id }) : text, options, key === 'prompt' && length),
+    ];
+  }
 
   function drawList() {
     const words = search.value.toLowerCase();
@@ -142,22 +186,25 @@ function editor(agent, reload) {
 
   function body() {
     const named = (isTicked) => [...changes].filter(([, ticked]) => ticked === isTicked).map(([name]) => name);
-    return { on: named(true), off: named(false) };
+    return { on: named(true), off: named(false), ...keys };
   }
 
   function preview() {
     load(
       result,
       () => api.post(pathTo('agents', agent.name, '/preview'), body()),
-      (answer) => resultNodes(answer.tools, answer),
+      (answer) => {
+        count(answer);
+        return resultNodes(answer.tools, answer);
+      },
     );
   }
 
   function resultNodes(tools, answer) {
     const removed = tools.filter((tool) => !tool.offered);
     const save = async () => {
-      await api.put(pathTo('agents', agent.name), body());
-      toast(`Saved ${agent.name}. It takes effect in sessions that are opened from now on.`, { kind: 'ok' });
+      const saved = await api.put(pathTo('agents', agent.name), body());
+      toast(`Saved ${agent.name}. It takes effect in sessions that are opened from now on.`, { kind: 'ok', action: undoSave(saved, reload) });
       reload();
     };
     return [
@@ -180,7 +227,7 @@ function editor(agent, reload) {
           button('Discard', reload),
         ),
       ],
-      !answer?.changed && h('p.muted', 'Check or uncheck a tool: the change of your configuration is shown here before anything is saved.'),
+      !answer?.changed && h('p.muted', 'Change something: what changes in your configuration is shown here before it is saved.'),
     ];
   }
 }

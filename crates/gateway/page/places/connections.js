@@ -5,7 +5,9 @@ import {
   api,
   badge,
   button,
+  checkLook,
   copyButton,
+  duration,
   empty,
   fill,
   h,
@@ -15,6 +17,8 @@ import {
   page,
   pathTo,
   plural,
+  sourceText,
+  stateMark,
   store,
   table,
 } from '../core.js';
@@ -49,7 +53,7 @@ export default function mount(root) {
   return { stops: [nodeList(nodes), store.on('changed:tokens', again), store.on('changed:tools', reload)] };
 }
 
-function draw({ servers, models, ...reach }) {
+function draw({ servers, models, providers, ...reach }) {
   return [
     h('h2', 'MCP servers'),
     servers.length === 0
@@ -75,6 +79,16 @@ function draw({ servers, models, ...reach }) {
           ),
         ),
     h('h2', 'Models'),
+    providers.length > 0 &&
+      table(
+        [
+          ['Provider', (row) => h('strong', row.name)],
+          ['Key', (row) => [!row.usable && badge('✗ no key', 'fail'), ' ', row.key, h('div.source', sourceText(row))]],
+          ['', (row) => store.can('admin') && trial(row)],
+        ],
+        providers,
+        'Providers',
+      ),
     models.length
       ? h(
           'div.row',
@@ -83,6 +97,16 @@ function draw({ servers, models, ...reach }) {
       : h('p.muted', 'Only the demo model answers. Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY and start the server again.'),
     channelList(reach),
   ];
+}
+
+/** Asks a provider once, and shows what it said and how long it took. */
+function trial({ name }) {
+  const said = h('div', { role: 'status' });
+  const test = async () => {
+    const { ok, text, help, latency_ms: took } = await api.post(pathTo('providers', name, '/test'));
+    fill(said, stateMark(checkLook(ok ? 'ok' : 'error'), true), ` · ${duration(took)} · ${text}`, help && h('div.fix', help));
+  };
+  return [button('Test', test, { ariaLabel: `Test ${name}`, title: 'One cheap request to the provider' }), said];
 }
 
 /** The link that was made last, which is shown while the list is drawn again. */

@@ -33,7 +33,7 @@ import { timeline } from '../elements/timeline.js';
 import '../elements/virtual-list.js';
 
 const PAGE = 200;
-const FIELDS = ['text', 'tool', 'status', 'verdict', 'agent', 'session', 'path', 'host', 'since', 'until'];
+const FIELDS = ['text', 'tool', 'status', 'verdict', 'agent', 'session', 'path', 'host', 'rule', 'since', 'until'];
 
 const TIMES = [
   [3_600_000, 'last hour'],
@@ -138,6 +138,7 @@ export default function mount(root, first) {
       input('agent', 'Agent'),
       filters.session &&
         button(`session: ${session?.title || filters.session.slice(0, 8)} ×`, () => set({ session: '' })),
+      filters.rule && button(`covered by ${filters.rule} ×`, () => set({ rule: '' })),
       (filters.since || filters.until) &&
         button(`${when(filters.since)} – ${when(filters.until) || 'now'} ×`, () => set({ since: '', until: '' })),
       Object.values(filters).some(Boolean) && button('Clear', () => go('history')),

@@ -1,52 +1,67 @@
-// All open approvals over all sessions.
+// All open approvals over all sessions. Identical ones are answered together.
 
-import { ago, api, button, empty, fill, h, href, link, page, pathTo, store, visible } from '../core.js';
+import { ago, api, button, empty, fill, h, href, link, page, pathTo, setText, store, table, visible } from '../core.js';
 import { openApproval } from '../elements/approval.js';
+
+const RISKS = { high: 'fail', medium: 'ask' };
 
 export default function mount(root) {
   const body = page(root, 'Inbox');
+  const chosen = new Set();
   draw();
   return { stops: [store.on('approvals', draw)] };
 
   function draw() {
     const approvals = [...store.approvals.values()];
+    for (const id of chosen) if (!store.approvals.has(id)) chosen.delete(id);
     const text = 'Nothing waits for you. When an agent needs an approval, it is listed here, whatever you look at.';
-    fill(
-      body,
-      approvals.length ? approvals.map((approval) => entry(approval, approvals)) : empty(text, 'Ask the agent something', href('chat')),
-    );
+    fill(body, approvals.length ? list(approvals) : empty(text, 'Ask the agent something', href('chat')));
   }
 
-  function entry(approval, all) {
-    const same = all.filter((other) => signature(other) === signature(approval));
-    return h(
-      'section.box',
-      { ariaLabel: `${approval.agent}: ${approval.tool}` },
-      h(
-        'div.row',
-        h('strong', `${approval.agent}: ${approval.tool}`),
-        h('span.badge', approval.can_undo ? 'can be undone' : 'cannot be undone'),
-        h('span.muted', ago(approval.asked)),
-        h('span.countdown', { 'data-expires': approval.expires }),
-      ),
-      h(
-        'div',
-        approval.effects.map((effect) => h('span.row', h('span.badge.ask', effect.kind), h('code', visible(effect.target)))),
-      ),
-      h('small', visible(approval.reason)),
-      h(
-        'div.row',
-        button('Answer…', () => openApproval(approval.id), { class: 'primary' }),
-        same.length > 1 && same[0] === approval && store.can('approve') && denyAll(same),
-        link('Open the session', href('chat', approval.session)),
-      ),
-    );
+  function list(approvals) {
+    const boxes = new Map(approvals.map((approval) => [approval, choice(approval)]));
+    const answers = [answer('Deny', 'deny', 'danger'), answer('Allow once', 'once')];
+    const columns = [
+      ['', (row) => boxes.get(row)],
+      ['Agent', (row) => link(row.agent, href('chat', row.session), { title: 'Open the session' })],
+      ['Wants', wanted],
+      ['Risk', ({ risk }) => h('span.badge', { class: RISKS[risk.level], title: risk.words }, `${risk.level}: ${risk.words}`)],
+      ['Undo', (row) => (row.can_undo ? 'possible' : 'not possible')],
+      ['Age', (row) => [ago(row.asked), h('div.countdown', { 'data-expires': row.expires })]],
+      ['', (row) => button('Answer…', () => openApproval(row.id), { class: 'primary' })],
+    ];
+    mark();
+    return [table(columns, approvals, 'Open approvals', { class: 'cards' }), store.can('approve') && h('div.row', answers)];
+
+    function choice(approval) {
+      const change = ({ target }) => {
+        chosen[target.checked ? 'add' : 'delete'](approval.id);
+        mark();
+      };
+      const name = `Choose ${approval.agent}: ${approval.tool}`;
+      return h('input', { type: 'checkbox', ariaLabel: name, checked: chosen.has(approval.id), onchange: change });
+    }
+
+    /** Only what is identical can be chosen together. */
+    function mark() {
+      const first = approvals.find(({ id }) => chosen.has(id));
+      for (const [approval, box] of boxes) box.disabled = Boolean(first) && signature(first) !== signature(approval);
+      for (const each of answers) {
+        each.disabled = !first;
+        setText(each, `${each.name}${chosen.size > 1 ? ` all ${chosen.size}` : ''}`);
+      }
+    }
   }
 
-  function denyAll(same) {
-    const deny = ({ id, fingerprint }) => api.post(pathTo('approvals', id), { fingerprint, answer: 'deny' });
-    return button(`Deny all ${same.length} identical`, () => Promise.all(same.map(deny)), { class: 'danger' });
+  function answer(name, word, kind) {
+    const send = ({ id, fingerprint }) => api.post(pathTo('approvals', id), { fingerprint, answer: word });
+    return button(name, () => Promise.all([...chosen].map((id) => send(store.approvals.get(id)))), { class: kind, name });
   }
+}
+
+function wanted({ tool, effects, reason }) {
+  const one = ({ kind, target }) => h('div', h('span.badge', kind), ' ', h('code', visible(target)));
+  return [h('strong', tool), effects.map(one), h('small', visible(reason))];
 }
 
 const signature = ({ tool, effects, arguments: values }) => JSON.stringify([tool, effects, values]);

@@ -10,6 +10,7 @@ import {
   fill,
   h,
   href,
+  insertRendered,
   later,
   link,
   load,
@@ -66,17 +67,9 @@ export default function mount(root, { query }) {
           h('span.muted.grow', writer(hit.written_by)),
           h('small', `fits ${Math.round(hit.score * 100)} %`),
         ),
-        h('pre', marked(hit.snippet)),
+        insertRendered(h('pre'), hit.snippet_html),
       ),
     );
-  }
-
-  /** The words of the search, so that one sees why it was found. */
-  function marked(snippet) {
-    const words = text.split(/\s+/).filter((word) => word.length > 1);
-    if (!words.length) return visible(snippet);
-    const parts = snippet.split(new RegExp(`(${words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|')})`, 'i'));
-    return parts.map((part, at) => (at % 2 ? h('mark', visible(part)) : visible(part)));
   }
 
   function files(list) {

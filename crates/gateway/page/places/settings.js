@@ -1,6 +1,23 @@
-// The effective configuration: each value with the file and line that it comes from, and what is wrong in the files.
+// The effective configuration: each value with the file and line that it comes from, what is wrong in the files, and what is trusted.
 
-import { api, applyTheme, badge, control, fill, h, load, page, replace, select, sourceText, store, table, theme } from '../core.js';
+import {
+  api,
+  applyTheme,
+  badge,
+  button,
+  control,
+  fill,
+  h,
+  load,
+  page,
+  replace,
+  select,
+  sourceText,
+  store,
+  table,
+  theme,
+  when,
+} from '../core.js';
 
 const KINDS = { 'built-in': '', user: 'accent', project: 'ask', environment: 'ok', flag: 'ok' };
 
@@ -15,6 +32,7 @@ export default function mount(root, { query }) {
     },
   });
   const onlySet = h('input', { type: 'checkbox', onchange: draw });
+  const trusted = h('section.stack', { ariaLabel: 'Trusted' });
   let answer = null;
   fill(
     page(root, 'Settings'),
@@ -25,7 +43,9 @@ export default function mount(root, { query }) {
       control('Look of this page', select([['system', 'as the system'], ['light'], ['dark']], theme(), applyTheme)),
     ),
     result,
+    trusted,
   );
+  const trust = load(trusted, () => api.get('/api/trust'), trustList);
   const again = load(
     result,
     () => api.get('/api/settings'),
@@ -35,7 +55,11 @@ export default function mount(root, { query }) {
       return [];
     },
   );
-  return { search, stops: [store.on('changed:settings', again)] };
+  const stop = store.on('changed:settings', () => {
+    again();
+    trust();
+  });
+  return { search, stops: [stop] };
 
   function draw() {
     if (!answer) return;
@@ -72,6 +96,28 @@ export default function mount(root, { query }) {
       ),
     );
   }
+}
+
+/** What was trusted once holds until what it is about changes, or until it is revoked. */
+function trustList({ entries }) {
+  const revoke = ({ kind, name }) =>
+    button('Revoke', () => api.post('/api/trust/revoke', { kind, name }), { class: 'danger', ariaLabel: `Revoke ${name}` });
+  return [
+    h('h2', 'What you trust'),
+    entries.length
+      ? table(
+          [
+            ['Kind', (row) => row.kind.replace('_', ' ')],
+            ['Name', (row) => [h('code', row.name), h('div.source', row.what)]],
+            ['Since', (row) => when(row.since) || 'not recorded'],
+            ['Fingerprint', (row) => h('code', { title: row.fingerprint }, row.fingerprint.slice(0, 12))],
+            ['', (row) => store.can('admin') && revoke(row)],
+          ],
+          entries,
+          'What you trust',
+        )
+      : h('p.muted', 'No folder, plugin or MCP server is trusted. `haft trust` lets a project start its hooks, servers and plugins.'),
+  ];
 }
 
 function source({ source: from }) {

@@ -37,10 +37,9 @@ export default function mount(root, first) {
     type: 'search',
     placeholder: 'Search tools (/)',
     ariaLabel: 'Search tools',
-    class: 'grow',
     oninput: drawList,
   });
-  const source = h('div');
+  const filters = h('div.row');
   const list = h('div.tool-list');
   const count = h('small', { role: 'status' });
   const detail = h('section.detail', { ariaLabel: 'Tool' });
@@ -48,12 +47,12 @@ export default function mount(root, first) {
     'div.split',
     h(
       'div.side',
-      h('div.side-head.stack', h('div.row', h('h1.grow', 'Tools'), agentSelect(agent, choose)), h('div.row', search, source), count),
+      h('div.side-head.stack', h('div.row', h('h1.grow', 'Tools'), agentSelect(agent, choose)), search, filters, count),
       list,
     ),
     detail,
   );
-  let kind = '';
+  const wanted = { source: '', access: '' };
   /** The tool that is shown, and the form of its arguments: what the user typed stays when the tools change. */
   let shown = null;
   let form = null;
@@ -84,19 +83,16 @@ export default function mount(root, first) {
   }
 
   function update() {
-    const sources = [...new Set(tools.map((tool) => tool.source))];
     fill(
-      source,
-      sources.length > 1 &&
-        select(
-          [['', 'all sources'], ...sources.map((name) => [name])],
-          kind,
-          (value) => {
-            kind = value;
-            drawList();
-          },
-          { ariaLabel: 'Source' },
-        ),
+      filters,
+      ['source', 'access'].map((name) => {
+        const set = (value) => {
+          wanted[name] = value;
+          drawList();
+        };
+        const values = [...new Set(tools.map((tool) => tool[name]))];
+        return select([['', `any ${name}`], ...values.map((value) => [value])], wanted[name], set, { ariaLabel: name });
+      }),
     );
     drawList();
     box.classList.toggle('has-detail', Boolean(current.id));
@@ -116,7 +112,9 @@ export default function mount(root, first) {
   function drawList() {
     const words = search.value.toLowerCase();
     const found = tools.filter(
-      (tool) => (!kind || tool.source === kind) && `${tool.name} ${tool.description} ${tool.aliases}`.toLowerCase().includes(words),
+      (tool) =>
+        Object.entries(wanted).every(([name, value]) => !value || tool[name] === value) &&
+        `${tool.name} ${tool.description} ${tool.aliases}`.toLowerCase().includes(words),
     );
     const sections = Map.groupBy(found, (tool) => (tool.source === 'built-in' ? tool.section : tool.source));
     count.textContent = `${found.length} of ${tools.length} tools · ${tools.filter((tool) => tool.offered).length} offered to ${agent}`;
@@ -134,9 +132,15 @@ export default function mount(root, first) {
       stateMark(tool.offered ? { icon: '✓', word: 'offered', kind: 'ok' } : { icon: '–', word: 'not offered', kind: 'muted' }),
       h('span.name', tool.name),
       h('span.badge', tool.access),
-      h('span.about', tool.offered ? tool.description : tool.reason),
+      h('span.about', tool.offered ? tool.description : `hidden: ${stepText(tool)}`),
+      h('small.offers', { title: 'offered to' }, tool.offered_to.join(' ')),
     );
   }
+}
+
+/** The step of the policy that hides a tool, and why. */
+function stepText({ hidden_by: by, reason }) {
+  return [by && `step ${by.number} (${by.step})`, reason].filter(Boolean).join(': ');
 }
 
 /** The arguments in an address; those of a broken link are none. */
@@ -169,10 +173,11 @@ function toolDetail(tool, agent, query, form) {
       linkButton('‹ All', href('tools')),
       h('h1', h('code', tool.name)),
       [tool.section, tool.access, `${tool.timeout_s} s`, tool.source].map((text) => h('span.badge', text)),
+      h('small', `Offered to: ${tool.offered_to.join(', ') || 'no agent'}`),
       tool.aliases?.length > 0 && h('small', `also: ${tool.aliases.join(', ')}`),
     ),
     h('p', tool.description),
-    !tool.offered && h('p.call-error.ask', `! Not offered to ${agent}: ${tool.reason ?? ''}`),
+    !tool.offered && h('p.call-error.ask', `! Not offered to ${agent}: ${stepText(tool)}`),
     list,
     panel,
   );

@@ -2,11 +2,13 @@
 
 import {
   api,
+  button,
   duration,
   empty,
   figureList,
   h,
   href,
+  insertRendered,
   link,
   load,
   money,
@@ -18,7 +20,7 @@ import {
   table,
   tokens,
 } from '../core.js';
-import { stackedBars } from '../elements/plot.js';
+import { download } from '../elements/session-actions.js';
 
 export default function mount(root, { query }) {
   const chosen = { days: query.get('days') ?? '30', by: query.get('by') ?? 'tokens' };
@@ -37,13 +39,13 @@ export default function mount(root, { query }) {
   const body = page(root, 'Usage', choice('days', 'Time', days), choice('by', 'Measure', [['tokens', 'Tokens'], ['cost', 'Cost']]));
   const again = load(
     body,
-    () => api.get('/api/usage', { days: chosen.days }),
-    (usage) => draw(usage, chosen.by === 'cost'),
+    () => api.get('/api/usage', chosen),
+    draw,
   );
   return {};
 }
 
-function draw(usage, isCost) {
+function draw(usage) {
   if (usage.days.length === 0 && usage.tools.length === 0 && usage.quotas.length === 0)
     return empty(
       'No model was asked in this time. What each day, session and tool costs is shown here.',
@@ -63,35 +65,18 @@ function draw(usage, isCost) {
   return [
     figureList(figures),
     usage.quotas.length > 0 && quotas(usage),
-    usage.days.length > 0 && stackedBars(isCost ? costs(usage) : amounts(usage)),
+    usage.plot && plot(usage.plot),
     h('div.columns', usage.sessions.length > 0 && sessions(usage), tools(usage)),
   ];
 }
 
-const label = (day) => day.day.slice(5);
-
-function costs({ days, budget }) {
-  const line = Number.parseFloat(String(budget?.day ?? '').replace('$', '')) || null;
-  return {
-    title: 'Cost by day, in dollars',
-    rows: days.map((day) => ({ label: label(day), values: { cost: day.cost ?? 0 } })),
-    format: money,
-    line,
-  };
-}
-
-function amounts({ days }) {
-  const values = ({ usage }) => ({
-    'input, new': usage.input_tokens - (usage.cached_tokens ?? 0),
-    'input, cached': usage.cached_tokens ?? 0,
-    output: usage.output_tokens,
-  });
-  return {
-    title: 'Tokens by day',
-    rows: days.map((day) => ({ label: label(day), values: values(day) })),
-    format: (value) => tokens(Math.round(value)),
-  };
-}
+/** The server draws it, with its table. */
+const plot = ({ title, html, csv }) =>
+  section(
+    title,
+    button('CSV', () => download('usage.csv', csv, 'text/csv')),
+    insertRendered(h('div.plot'), html),
+  );
 
 function quotas(usage) {
   return section(

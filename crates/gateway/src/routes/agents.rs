@@ -27,13 +27,20 @@ pub(super) async fn one(State(app): State<App>, token: SignedIn, Path(name): Pat
     app.answers.answer(format!("agent {name}"), Some(app.configuration_stamp()), make).await
 }
 
-/// Which tools are switched on and off. Tools that are not named stay as they are.
+/// Keys that are set, and tools that are switched on and off. What is not named stays as it is.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct AgentRequest {
     #[serde(default)]
     on: Vec<String>,
     #[serde(default)]
     off: Vec<String>,
+    /// The model; an empty text takes the key out of the file, here and below.
+    model: Option<String>,
+    prompt: Option<String>,
+    /// The profile of tools.
+    profile: Option<String>,
+    /// The access level.
+    access: Option<String>,
 }
 
 pub(super) async fn preview(
@@ -60,7 +67,8 @@ pub(super) async fn save(
 }
 
 fn edited(app: &App, name: &str, request: AgentRequest, saving: Saving) -> Result<Value, crate::error::ApiError> {
-    let change = AgentChange { on: request.on, off: request.off };
+    let AgentRequest { on, off, model, prompt, profile, access } = request;
+    let change = AgentChange { on, off, model, prompt, profile, access };
     let mut result = app.backend.edit_agent(name, &change, saving)?;
     result["diff_html"] = json!(render::diff(result["diff"].as_str().unwrap_or_default()));
     Ok(result)

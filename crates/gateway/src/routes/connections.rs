@@ -33,6 +33,12 @@ pub(super) async fn review(State(app): State<App>, token: SignedIn, Path(name): 
     Ok(Json(review))
 }
 
+/// Asks a provider of models once. A request goes out, and a command may run for its key: so this is no GET.
+pub(super) async fn test(State(app): State<App>, token: SignedIn, Path(name): Path<String>) -> Answer<Value> {
+    token.need(Scope::Admin)?;
+    Ok(Json(app.backend.test_provider(&name).await?))
+}
+
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct ApproveRequest {
     /// The fingerprint of a review: what was seen is what is approved.

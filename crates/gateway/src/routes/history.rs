@@ -23,6 +23,8 @@ use crate::time;
 
 /// Calls that are searched for those that fit.
 const MOST_SEARCHED: usize = 20_000;
+/// Rules of a search.
+const MOST_RULES: usize = 16;
 /// Calls of a page at most.
 const MOST_LISTED: usize = 1_000;
 
@@ -39,6 +41,8 @@ pub(super) struct HistoryQuery {
     text: Option<String>,
     path: Option<String>,
     host: Option<String>,
+    /// Rules, one on a line.
+    rule: Option<String>,
     since: Option<String>,
     until: Option<String>,
 }
@@ -54,7 +58,11 @@ async fn search(app: &App, query: &HistoryQuery) -> Result<Value, ApiError> {
     let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
     let filter = CallFilter { limit: Some(MOST_SEARCHED), tool: given(&query.tool), session: given(&query.session), failed: false };
     let wanted = CallTest::new(query)?;
-    let records = app.backend.calls().list(filter).await?;
+    let mut records = app.backend.calls().list(filter).await?;
+    if let Some(rule) = given(&query.rule) {
+        let rules: Vec<String> = rule.lines().take(MOST_RULES).map(str::to_owned).collect();
+        records = app.backend.covered(&rules, records)?;
+    }
     let mut found = records.iter().filter(|record| wanted.fits(record));
     let view = |record: &CallRecord| {
         let time_waiting = app.approvals.waited(&record.session, &record.call_id);
@@ -144,18 +152,36 @@ pub(super) async fn one(State(app): State<App>, token: SignedIn, Path(id): Path<
 }
 
 /// The files that calls of a session changed.
-pub(super) async fn files(State(app): State<App>, token: SignedIn, Path(id): Path<String>) -> Answer<Value> {
+pub(super) async fn files(State(app): State<App>, token: SignedIn, Path(id): Path<String>) -> Result<Response, ApiError> {
     token.need(Scope::View)?;
     let id = app.backend.sessions().open(&id).await?.id;
+    app.answers.answer(format!("files {id}"), app.file_stamp(), changed_files(&app, &id)).await
+}
+
+async fn changed_files(app: &App, id: &str) -> Result<Value, ApiError> {
     let mut files: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for image in app.backend.calls().session_images(&id).await? {
+    for image in app.backend.calls().session_images(id).await? {
         let calls = files.entry(image.path.to_string_lossy().into_owned()).or_default();
         if calls.last() != Some(&image.record) {
             calls.push(image.record);
         }
     }
-    let files: Vec<Value> = files.into_iter().map(|(path, calls)| json!({ "path": path, "calls": calls })).collect();
-    Ok(Json(json!({ "files": files })))
+    let changes = if files.is_empty() { BTreeMap::new() } else { line_counts(app, id).await? };
+    let file = |(path, calls): (String, Vec<String>)| {
+        let (added, removed) = changes.get(&path).copied().unzip();
+        json!({ "path": path, "calls": calls, "added": added, "removed": removed })
+    };
+    Ok(json!({ "files": files.into_iter().map(file).collect::<Vec<_>>() }))
+}
+
+/// Lines that a session added to each file and removed from it: what an undo would do, the other way round.
+async fn line_counts(app: &App, id: &str) -> Result<BTreeMap<String, (u64, u64)>, ApiError> {
+    let preview = app.backend.undo(UndoRequest::PreviewSession(id)).await?;
+    let counts = |file: &Value| {
+        let (restored, taken_away) = haft_tui::diff::counts(file["diff"].as_str()?);
+        Some((file["path"].as_str()?.to_owned(), (taken_away, restored)))
+    };
+    Ok(preview["files"].as_array().into_iter().flatten().filter_map(counts).collect())
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

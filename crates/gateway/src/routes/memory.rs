@@ -5,7 +5,7 @@ use axum::extract::{Query, State};
 use axum::response::Response;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Answer;
 use super::tools::to_its_end;
@@ -14,6 +14,7 @@ use crate::auth::{Scope, SignedIn};
 use crate::backend::MemoryRequest;
 use crate::body::Body;
 use crate::error::ApiError;
+use crate::render;
 
 /// Results of a search at most.
 const MOST_RESULTS: usize = 50;
@@ -31,7 +32,15 @@ pub(super) async fn list(State(app): State<App>, token: SignedIn, Query(query): 
         Some(text) => MemoryRequest::Search(text, query.limit.unwrap_or(20).clamp(1, MOST_RESULTS)),
         None => MemoryRequest::List,
     };
-    app.answers.answer(question, stamp, async { Ok(app.backend.memory(request).await?) }).await
+    let make = async {
+        let mut answer = app.backend.memory(request).await?;
+        for hit in answer["results"].as_array_mut().into_iter().flatten() {
+            let snippet = hit["snippet"].as_str().unwrap_or_default();
+            hit["snippet_html"] = json!(render::marked(snippet, query.text.as_deref().unwrap_or_default()));
+        }
+        Ok(answer)
+    };
+    app.answers.answer(question, stamp, make).await
 }
 
 #[derive(Debug, Deserialize)]

@@ -11,7 +11,7 @@ use super::Answer;
 use crate::answers::AnswerStamp;
 use crate::app::App;
 use crate::auth::{Scope, SignedIn};
-use crate::backend::{KeyEdit, LaterChanges, QuarantineRequest, Saving};
+use crate::backend::{KeyEdit, LaterChanges, QuarantineRequest, Saving, TrustKind, TrustRequest};
 use crate::body::Body;
 use crate::error::ApiError;
 use crate::{openapi, render};
@@ -101,6 +101,42 @@ pub(super) async fn save_settings(State(app): State<App>, token: SignedIn, Body(
     app.sessions.use_new_settings();
     app.changed("settings");
     Ok(with_diff(saved))
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct UndoSaveRequest {
+    /// The `undo` of the answer to a save.
+    undo: String,
+}
+
+/// Takes a save back, of settings or of an agent.
+pub(super) async fn undo_save(State(app): State<App>, token: SignedIn, Body(request): Body<UndoSaveRequest>) -> Answer<Value> {
+    token.need(Scope::Admin)?;
+    let restored = app.backend.undo_save(&request.undo)?;
+    app.sessions.use_new_settings();
+    ["settings", "agents", "tools"].iter().for_each(|what| app.changed(what));
+    Ok(Json(restored))
+}
+
+pub(super) async fn trust(State(app): State<App>, token: SignedIn) -> Result<Response, ApiError> {
+    token.need(Scope::View)?;
+    let make = async { Ok(json!({ "entries": app.backend.trust(TrustRequest::List).await? })) };
+    app.answers.answer("trust".into(), app.file_stamp(), make).await
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct RevokeRequest {
+    kind: TrustKind,
+    /// As in the list.
+    name: String,
+}
+
+pub(super) async fn revoke_trust(State(app): State<App>, token: SignedIn, Body(request): Body<RevokeRequest>) -> Answer<Value> {
+    token.need(Scope::Admin)?;
+    let revoked = app.backend.trust(TrustRequest::Revoke(request.kind, &request.name)).await?;
+    app.sessions.use_new_settings();
+    ["settings", "tools"].iter().for_each(|what| app.changed(what));
+    Ok(Json(revoked))
 }
 
 fn with_diff(mut edited: Value) -> Json<Value> {

@@ -17,6 +17,7 @@ use crate::backend::ToolRequest;
 use crate::body::Body;
 use crate::error::ApiError;
 use crate::invocations::DENIED;
+use crate::render;
 
 #[derive(Debug, Deserialize)]
 pub(super) struct ToolQuery {
@@ -64,6 +65,11 @@ pub(super) async fn one(
     request.provider = query.provider;
     let mut tool = app.backend.tool(&request)?;
     mark(&mut tool);
+    if request.provider.is_some() {
+        let (own, sent) = (&tool["parameters"], &tool["projected"]["parameters"]);
+        let html = (render::schema_difference(own, sent), render::schema_difference(sent, sent));
+        (tool["parameters_html"], tool["projected"]["html"]) = (html.0.into(), html.1.into());
+    }
     Ok(Json(tool))
 }
 

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::app::App;
 use crate::auth::{Scope, SignedIn};
 use crate::error::ApiError;
+use crate::render::BarPlot;
 use crate::sessions::usage_view;
 use crate::time::milliseconds;
 
@@ -27,6 +28,17 @@ const TOP: usize = 10;
 #[derive(Debug, Deserialize)]
 pub(super) struct UsageQuery {
     days: Option<i64>,
+    #[serde(default)]
+    by: Measure,
+}
+
+/// What the plot shows.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Measure {
+    #[default]
+    Tokens,
+    Cost,
 }
 
 pub(super) async fn usage(State(app): State<App>, token: SignedIn, Query(query): Query<UsageQuery>) -> Result<Response, ApiError> {
@@ -39,8 +51,54 @@ async fn sums(app: &App, query: &UsageQuery) -> Result<Value, ApiError> {
     let days = by_day(app, query.days.unwrap_or(30).clamp(1, MOST_DAYS)).await?;
     let calls = app.backend.calls().list(CallFilter { limit: Some(MOST_CALLS), ..CallFilter::default() }).await?;
     let sessions = by_session(app).await?;
-    let quotas = app.backend.quotas().await;
-    Ok(json!({ "days": days, "sessions": sessions, "tools": by_tool(&calls), "budget": app.backend.budget(), "quotas": quotas }))
+    let (quotas, budget) = (app.backend.quotas().await, app.backend.budget());
+    let plot = if days.is_empty() { Value::Null } else { plot(&days, query.by, budget["day"].as_str()) };
+    Ok(json!({
+        "days": days, "plot": plot, "sessions": sessions, "tools": by_tool(&calls), "budget": budget, "quotas": quotas,
+    }))
+}
+
+/// Days as bars, with the budget of a day where money is shown.
+fn plot(days: &[Value], by: Measure, budget: Option<&str>) -> Value {
+    let number = |value: &Value| value.as_f64().unwrap_or_default();
+    let (title, series): (_, &[&str]) = match by {
+        Measure::Tokens => ("Tokens by day", &["input, new", "input, cached", "output"]),
+        Measure::Cost => ("Cost by day, in dollars", &["cost"]),
+    };
+    let values = |day: &Value| match by {
+        Measure::Tokens => {
+            let (input, cached) = (number(&day["usage"]["input_tokens"]), number(&day["usage"]["cached_tokens"]));
+            vec![(input - cached).max(0.0), cached, number(&day["usage"]["output_tokens"])]
+        }
+        Measure::Cost => vec![number(&day["cost"])],
+    };
+    // The year says nothing here.
+    let label = |day: &Value| day["day"].as_str().and_then(|day| day.get(5..)).unwrap_or_default().to_owned();
+    let rows: Vec<(String, Vec<f64>)> = days.iter().map(|day| (label(day), values(day))).collect();
+    let series: Vec<String> = series.iter().map(|&name| name.to_owned()).collect();
+    let limit = budget.and_then(|text| text.trim_start_matches('$').parse().ok()).filter(|_| matches!(by, Measure::Cost));
+    let format = if matches!(by, Measure::Cost) { dollars } else { tokens };
+    let plot = BarPlot { title, series: &series, rows: &rows, format, limit };
+    json!({ "title": title, "html": plot.html(), "csv": plot.csv() })
+}
+
+fn dollars(amount: f64) -> String {
+    if amount == 0.0 {
+        "$0".to_owned()
+    } else if amount < 0.01 {
+        format!("${amount:.4}")
+    } else {
+        format!("${amount:.2}")
+    }
+}
+
+fn tokens(count: f64) -> String {
+    match count {
+        ..1e3 => format!("{count:.0}"),
+        ..1e5 => format!("{:.1}k", count / 1e3),
+        ..1e6 => format!("{:.0}k", count / 1e3),
+        _ => format!("{:.2}M", count / 1e6),
+    }
 }
 
 async fn by_day(app: &App, count: i64) -> Result<Vec<Value>, ApiError> {

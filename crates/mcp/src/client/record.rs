@@ -6,6 +6,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use haft_text::{display, hex};
 use ring::digest::{SHA256, digest};
@@ -30,6 +31,21 @@ pub(crate) struct ServerRecord {
     pub(crate) approved: Vec<Tool>,
     /// The tools as they were last seen.
     pub(crate) seen: Vec<Tool>,
+    /// When the tools were approved, in seconds since 1970; records of earlier versions do not say it.
+    #[serde(default)]
+    pub(crate) approved_at: Option<u64>,
+}
+
+/// What the user trusts of a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ServerApproval {
+    /// The SHA-256 of the approved tools, in hexadecimal digits.
+    pub fingerprint: String,
+    /// How many tools are approved.
+    pub tools: usize,
+    /// When they were approved, in seconds since 1970, if it is known.
+    pub since: Option<u64>,
 }
 
 /// A tool that waits for the user.
@@ -86,17 +102,32 @@ impl ServerRecord {
     }
 
     /// The record after these tools were seen: the first list is approved, but for hidden characters.
-    pub(crate) fn after(before: Option<Self>, seen: &[Tool]) -> Self {
-        let approved = match before {
-            Some(before) => before.approved,
-            None => seen.iter().filter(|tool| !has_hidden_characters(tool)).cloned().collect(),
+    pub(crate) fn after(before: Option<Self>, seen: &[Tool], now: SystemTime) -> Self {
+        let (approved, approved_at) = match before {
+            Some(before) => (before.approved, before.approved_at),
+            None => (seen.iter().filter(|tool| !has_hidden_characters(tool)).cloned().collect(), seconds(now)),
         };
-        Self { version: VERSION, approved, seen: seen.to_vec() }
+        Self { version: VERSION, approved, seen: seen.to_vec(), approved_at }
     }
 
     /// Everything that was last seen is approved: the user has looked at it.
-    pub(crate) fn approve(&mut self) {
+    pub(crate) fn approve(&mut self, now: SystemTime) {
         self.approved.clone_from(&self.seen);
+        self.approved_at = seconds(now);
+    }
+
+    /// Every tool waits again until the user has looked at it.
+    pub(crate) fn revoke(&mut self) {
+        self.approved.clear();
+        self.approved_at = None;
+    }
+
+    /// What is approved; `None` if it is nothing.
+    pub(crate) fn approval(&self) -> Option<ServerApproval> {
+        let mut all = ring::digest::Context::new(&SHA256);
+        self.approved.iter().for_each(|tool| all.update(fingerprint(tool).as_bytes()));
+        let fingerprint = hex::encode(all.finish().as_ref());
+        (!self.approved.is_empty()).then_some(ServerApproval { fingerprint, tools: self.approved.len(), since: self.approved_at })
     }
 
     /// Which of the tools that were last seen may be used.
@@ -124,6 +155,10 @@ impl ServerRecord {
         make_folder(data_folder)?;
         replace_private(&path(data_folder, server), &serde_json::to_vec(self)?)
     }
+}
+
+fn seconds(time: SystemTime) -> Option<u64> {
+    time.duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs())
 }
 
 /// Writes a temporary file that is private to the user, and renames it.
@@ -209,6 +244,8 @@ fn has_hidden_characters(tool: &Tool) -> bool {
 mod tests {
     use super::*;
 
+    const NOW: SystemTime = UNIX_EPOCH;
+
     fn tool(name: &str, description: &str) -> Tool {
         serde_json::from_value(json!({"name": name, "description": description, "inputSchema": {"type": "object", "a": 1, "b": 2}}))
             .unwrap()
@@ -221,14 +258,14 @@ mod tests {
 
     #[test]
     fn first_list_is_approved_and_later_changes_wait() {
-        let record = ServerRecord::after(None, &[tool("a", "x"), tool("b", "y")]);
+        let record = ServerRecord::after(None, &[tool("a", "x"), tool("b", "y")], NOW);
         assert_eq!(names(&record.review()), (vec!["a", "b"], vec![]));
-        let mut record = ServerRecord::after(Some(record), &[tool("a", "x"), tool("b", "other"), tool("c", "z")]);
+        let mut record = ServerRecord::after(Some(record), &[tool("a", "x"), tool("b", "other"), tool("c", "z")], NOW);
         let expected = vec![("b", QuarantineReason::Changed), ("c", QuarantineReason::New)];
         assert_eq!(names(&record.review()), (vec!["a"], expected));
-        record.approve();
+        record.approve(NOW);
         assert_eq!(names(&record.review()), (vec!["a", "b", "c"], vec![]));
-        let record = ServerRecord::after(Some(record), &[tool("b", "other")]);
+        let record = ServerRecord::after(Some(record), &[tool("b", "other")], NOW);
         assert_eq!(names(&record.review()), (vec!["b"], vec![]), "a tool that is gone changes nothing");
     }
 
@@ -236,11 +273,11 @@ mod tests {
     fn hidden_characters_are_never_approved_by_themselves() {
         let hidden = ["ig\u{200b}nore", "\u{e0041}\u{e0042}", "\u{202e}txt", "\u{1b}[8m", "soft\u{ad}hyphen"];
         for description in hidden {
-            let record = ServerRecord::after(None, &[tool("a", description)]);
+            let record = ServerRecord::after(None, &[tool("a", description)], NOW);
             assert_eq!(names(&record.review()), (vec![], vec![("a", QuarantineReason::HiddenCharacters)]), "{description:?}");
         }
         for description in ["two\nlines\tand a tab", "日本語", "emoji ⚠\u{fe0f}"] {
-            assert_eq!(names(&ServerRecord::after(None, &[tool("a", description)]).review()).0, ["a"], "{description:?}");
+            assert_eq!(names(&ServerRecord::after(None, &[tool("a", description)], NOW).review()).0, ["a"], "{description:?}");
         }
     }
 
@@ -252,5 +289,19 @@ mod tests {
         let mut annotated = tool("a", "x");
         annotated.annotations = Some(rmcp::model::ToolAnnotations::new().read_only(true));
         assert_ne!(fingerprint(&tool("a", "x")), fingerprint(&annotated));
+    }
+
+    #[test]
+    fn revoked_tools_wait_and_the_next_list_approves_none_of_them() {
+        let later = UNIX_EPOCH + std::time::Duration::from_secs(90);
+        let mut record = ServerRecord::after(None, &[tool("a", "x"), tool("b", "y")], later);
+        let approval = record.approval().unwrap();
+        assert_eq!((approval.tools, approval.since, approval.fingerprint.len()), (2, Some(90), 64));
+        record.revoke();
+        assert_eq!(record.approval(), None);
+        let record = ServerRecord::after(Some(record), &[tool("a", "x")], NOW);
+        assert_eq!(names(&record.review()), (vec![], vec![("a", QuarantineReason::New)]));
+        let old: ServerRecord = serde_json::from_value(json!({ "version": 1, "approved": [], "seen": [] })).unwrap();
+        assert_eq!(old.approved_at, None);
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use haft_contract::{ErrorKind, Progress, ToolContext, ToolError, ToolOutput, ToolSource};
 use haft_engine::Registry;
@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::connection::{RemoteCallLimits, ServerConnection, ServerLauncher};
 use super::failure::{ConnectionState, ServerFailure};
 use super::handler::{Elicitor, HandlerState};
-use super::record::{self, QuarantinedTool, Review, ServerRecord};
+use super::record::{self, QuarantinedTool, Review, ServerApproval, ServerRecord};
 use super::sampling::{Sampler, SamplingUse, ServerSampling};
 use super::settings::ServerSettings;
 use super::tool::McpTool;
@@ -145,10 +145,27 @@ impl McpServer {
     pub fn approve(self: &Arc<Self>) -> Result<(), ServerFailure> {
         let failed = |why: String| ServerFailure::new(&self.settings.name, why).advise("Free disk space or correct the permissions");
         let mut record = ServerRecord::read(&self.parts.data_folder, &self.settings).unwrap_or_default();
-        record.approve();
+        record.approve(SystemTime::now());
         record.write(&self.parts.data_folder, &self.settings).map_err(|error| failed(format!("its tools cannot be stored: {error}")))?;
         self.use_tools(record.review());
         Ok(())
+    }
+
+    /// What the user trusts of it; `None` if it is nothing.
+    pub fn approval(&self) -> Option<ServerApproval> {
+        ServerRecord::read(&self.parts.data_folder, &self.settings)?.approval()
+    }
+
+    /// Lets its tools wait again until the user has looked at them; false if none was approved.
+    pub fn revoke(self: &Arc<Self>) -> std::io::Result<bool> {
+        let Some(mut record) = ServerRecord::read(&self.parts.data_folder, &self.settings).filter(|record| record.approval().is_some())
+        else {
+            return Ok(false);
+        };
+        record.revoke();
+        record.write(&self.parts.data_folder, &self.settings)?;
+        self.use_tools(record.review());
+        Ok(true)
     }
 
     /// Ends it.
@@ -203,7 +220,7 @@ impl McpServer {
         let mut tools = if has_tools { connection.tools(self.settings.timeouts.start).await? } else { Vec::new() };
         tools.retain(|tool| self.is_wanted(tool));
         let (folder, before) = (&self.parts.data_folder, ServerRecord::read(&self.parts.data_folder, &self.settings));
-        let record = ServerRecord::after(before, &tools);
+        let record = ServerRecord::after(before, &tools, SystemTime::now());
         if let Err(error) = record.write(folder, &self.settings) {
             (self.parts.warn)(&format!("the tools of the MCP server '{}' cannot be stored: {error}", self.settings.name));
         }

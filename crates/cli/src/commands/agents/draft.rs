@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use haft_config::{AgentEdit, Loaded, OwnFile, SaveError};
+use haft_config::{AgentEdit, Loaded, OwnFile, Replaced, SaveError};
 use haft_engine::Registry;
 
 use super::AgentView;
@@ -94,7 +94,7 @@ impl<'a> AgentDraft<'a> {
     }
 
     /// Writes the file and loads it; a file that does not load is restored.
-    pub(crate) fn write(self) -> Result<(), Failure> {
+    pub(crate) fn write(self) -> Result<Replaced, Failure> {
         let Self { common, output, workspace, registry, own, now, .. } = self;
         write_checked(own, now.text, || {
             let loaded = wire::check(common, &workspace, &registry);
@@ -108,9 +108,9 @@ fn unsaved(error: SaveError) -> Failure {
     Failure::config(error.to_string())
 }
 
-fn write_checked(own: OwnFile, text: String, loads: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+fn write_checked(own: OwnFile, text: String, loads: impl FnOnce() -> Result<(), Failure>) -> Result<Replaced, Failure> {
     let replaced = own.replace(text).map_err(unsaved)?;
-    let Err(failure) = loads() else { return Ok(()) };
+    let Err(failure) = loads() else { return Ok(replaced) };
     replaced.restore().map_err(unsaved)?;
     Err(failure.help("the file does not load with the change, so it was restored"))
 }
@@ -133,7 +133,7 @@ mod tests {
         };
         let failure = write(Err(Failure::config("no"))).unwrap_err();
         assert_eq!((failure.message.as_str(), now().as_str()), ("no", "# mine\n"));
-        write(Ok(())).unwrap();
+        drop(write(Ok(())).unwrap());
         assert_eq!(now(), "# new\n");
     }
 }

@@ -126,7 +126,7 @@ fn finish(draft: AgentDraft<'_>, request: &EditAgentArgs, is_new: bool, output: 
         (true, false) => format!("{GOOD}saved{GOOD:#} to {file}:\n{shown}the agent '{name}' has {share} tools\n"),
     };
     if changed && !request.dry_run {
-        draft.write()?;
+        drop(draft.write()?);
     }
     output.show(|| data, || text)
 }

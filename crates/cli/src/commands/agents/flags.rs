@@ -18,14 +18,33 @@ pub(super) fn apply(draft: &mut AgentDraft<'_>, request: &EditAgentArgs) -> Resu
     if let Some(model) = &request.model {
         models::check_name(&draft.wire().settings, model)?;
     }
+    let (prompt, access) = (prompt(request)?, request.access.map(|level| level.to_string()));
     let values = [
-        ("model", request.model.clone()),
-        ("prompt", prompt(request)?),
-        ("access", request.access.map(|level| level.to_string())),
-        ("tools.profile", request.profile.clone()),
+        ("model", request.model.as_deref()),
+        ("prompt", prompt.as_deref()),
+        ("access", access.as_deref()),
+        ("tools.profile", request.profile.as_deref()),
     ];
-    draft.change(values.into_iter().filter_map(|(key, value)| Some(AgentEdit::Set { key, value: value? })))?;
+    set_keys(draft, values)?;
     tools(draft, request)
+}
+
+/// Sets each key that has a value; an empty one takes the key out.
+pub(crate) fn set_keys<const N: usize>(draft: &mut AgentDraft<'_>, values: [(&'static str, Option<&str>); N]) -> Result<(), Failure> {
+    let given = values.iter().filter_map(|&(key, value)| Some((key, value?)));
+    for (key, value) in given.clone() {
+        match key {
+            "model" if !value.is_empty() => models::check_name(&draft.wire().settings, value)?,
+            "prompt" if value.len() as u64 > MOST_PROMPT_BYTES => {
+                return Err(Failure::usage(format!("the prompt is longer than {MOST_PROMPT_BYTES} bytes")));
+            }
+            _ => {}
+        }
+    }
+    draft.change(given.map(|(key, value)| match value {
+        "" => AgentEdit::Unset { key },
+        value => AgentEdit::Set { key, value: value.to_owned() },
+    }))
 }
 
 /// The key as in the file.

@@ -1,14 +1,17 @@
 //! Agents for the page: shown, and changed by ticking tools.
 
+use haft_contract::Access;
 use haft_gateway::{AgentChange, Saving};
+use haft_policy::catalog::PROFILES;
 use haft_text::display;
 use serde_json::{Value, json};
 
 use super::backend::ServeBackend;
 use crate::arguments::Common;
 use crate::commands::agents::draft::AgentDraft;
-use crate::commands::agents::{AgentView, show, summary_json};
+use crate::commands::agents::{AgentView, flags, show, summary_json};
 use crate::failure::Failure;
+use crate::wire::{Wire, models};
 
 pub(super) fn list(backend: &ServeBackend) -> Result<Value, Failure> {
     let wire = backend.wire_of(None)?;
@@ -29,7 +32,31 @@ pub(super) fn one(backend: &ServeBackend, name: &str) -> Result<Value, Failure> 
     let mut value = show::to_json(&wire, &view);
     value["tools"] = tools(&view);
     value["file"] = json!(wire.own_file().ok().map(|file| file.to_string_lossy().into_owned()));
+    value["keys"] = keys(&wire, &value);
+    value["prompt_tokens"] = json!(prompt_tokens(&wire, name));
     Ok(value)
+}
+
+/// The keys that a page can edit: what the agent's own table says, and what holds where it says nothing.
+fn keys(wire: &Wire, agent: &Value) -> Value {
+    let name = agent["name"].as_str().unwrap_or_default();
+    let own = |key: &str| text_at(wire, &[&["agents", name], key.split('.').collect::<Vec<_>>().as_slice()].concat());
+    let profile = text_at(wire, &["tools", "profile"]);
+    let levels = [Access::ReadOnly, Access::WorkspaceWrite, Access::FullAccess];
+    json!([
+        { "key": "model", "value": own("model"), "otherwise": agent["model"]["value"], "suggestions": models::names_without_asking(&wire.settings) },
+        { "key": "profile", "value": own("tools.profile"), "otherwise": profile, "choices": PROFILES },
+        { "key": "access", "value": own("access"), "otherwise": wire.settings.config.access, "choices": levels },
+        { "key": "prompt", "value": own("prompt"), "otherwise": null },
+    ])
+}
+
+fn text_at<'w>(wire: &'w Wire, path: &[&str]) -> Option<&'w str> {
+    wire.settings.provenance.get_at(path)?.value.as_text()
+}
+
+fn prompt_tokens(wire: &Wire, agent: &str) -> usize {
+    text_at(wire, &["agents", agent, "prompt"]).map_or(0, haft_agent::text_tokens)
 }
 
 fn tools(view: &AgentView<'_>) -> Value {
@@ -43,12 +70,16 @@ fn tools(view: &AgentView<'_>) -> Value {
     view.tools.iter().map(tool).collect()
 }
 
-/// The change of the user's file that ticks and unticks tools.
+/// The change of the user's file that sets keys of an agent, and ticks and unticks tools.
+/// An empty text takes a key out of the file.
 pub(super) fn edit(backend: &ServeBackend, name: &str, change: &AgentChange, saving: Saving) -> Result<Value, Failure> {
     // These flags hold for this process, not for the file.
     let common = Common { access: None, profile: None, agent: None, ..backend.common.clone() };
     let mut draft = AgentDraft::begin(&common, &backend.output, name)?;
     draft.wire().known_agent(name).map_err(|failure| Failure::failed("not_found", failure.message.clone()))?;
+    let prompt = change.prompt.as_deref().map(str::trim_end);
+    flags::set_keys(&mut draft, [("model", change.model.as_deref()), ("prompt", prompt), ("access", change.access.as_deref())])?;
+    flags::set_keys(&mut draft, [("tools.profile", change.profile.as_deref())])?;
     for tool in &change.on {
         draft.switch_on(&canonical(&draft, tool)?)?;
     }
@@ -56,15 +87,19 @@ pub(super) fn edit(backend: &ServeBackend, name: &str, change: &AgentChange, sav
         let tool = canonical(&draft, tool)?;
         draft.switch_off(&tool)?;
     }
+    let tokens = prompt_tokens(draft.wire(), name);
     let (changed, tools) = (draft.before() != draft.after(), tools(&draft.view()?));
     let diff = haft_patch::diff::unified(draft.before().as_bytes(), draft.after().as_bytes(), "config.toml", 2);
     let file = draft.file().to_string_lossy().into_owned();
     let is_written = changed && saving == Saving::Write;
+    let undo = if is_written { Some(backend.saves.keep(draft.write()?)) } else { None };
     if is_written {
-        draft.write()?;
         backend.reload();
     }
-    Ok(json!({ "file": file, "changed": changed, "written": is_written, "diff": display::escape_lines(&diff), "tools": tools }))
+    Ok(json!({
+        "file": file, "changed": changed, "written": is_written, "undo": undo, "diff": display::escape_lines(&diff), "tools": tools,
+        "prompt_tokens": tokens,
+    }))
 }
 
 fn canonical(draft: &AgentDraft<'_>, tool: &str) -> Result<String, Failure> {

@@ -9,14 +9,15 @@ use haft_contract::ports::{AuthorityChange, Automation};
 use haft_contract::{Access, BoxFuture, ToolResult};
 use haft_gateway::{
     AgentChange, BackendVersions, ChangeDecision, ChangeRequest, GatewayBackend, HookDelivery, KeyEdit, MemoryRequest, QuarantineRequest,
-    Saving, ServerRequest, ToolRequest, UndoRequest,
+    Saving, ServerRequest, ToolRequest, TrustRequest, UndoRequest,
 };
-use haft_store::{CallLog, SessionStore};
+use haft_store::{CallLog, CallRecord, SessionStore};
 use haft_tui::chat::{ChatBackend, ChatOptions};
 use serde_json::{Value, json};
 
 use super::config_files::ConfigFiles;
-use super::{agents, changes, machine, memory, servers, settings, spills, tools, undo};
+use super::saved_edits::{self, SavedEdits};
+use super::{agents, changes, machine, memory, providers, servers, settings, spills, tools, trust, undo};
 use crate::arguments::{CallerArgs, Common};
 use crate::commands::browser::recordings;
 use crate::commands::chat::Backend;
@@ -36,6 +37,8 @@ pub(super) struct ServeBackend {
     pub(super) common: Common,
     pub(super) output: Output,
     pub(super) served: ServedParts,
+    /// Saves of the user's file that can be taken back.
+    pub(super) saves: SavedEdits,
     config: Mutex<ConfigState>,
     facts: Mutex<Option<(u64, Instant, Value)>>,
     started: SystemTime,
@@ -64,6 +67,7 @@ impl ServeBackend {
             common: common.clone(),
             output: output.clone(),
             served,
+            saves: SavedEdits::default(),
             config,
             facts: Mutex::default(),
             started: SystemTime::now(),
@@ -267,8 +271,26 @@ impl GatewayBackend for ServeBackend {
         settings::edit(self, edits, saving)
     }
 
+    fn undo_save(&self, id: &str) -> Result<Value, Failure> {
+        saved_edits::undo(self, id)
+    }
+
     fn settings(&self) -> Result<Value, Failure> {
         machine::settings(self)
+    }
+
+    fn trust<'a>(&'a self, request: TrustRequest<'a>) -> BoxFuture<'a, Result<Value, Failure>> {
+        Box::pin(trust::answer(self, request))
+    }
+
+    fn test_provider<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Value, Failure>> {
+        Box::pin(providers::test(self, name))
+    }
+
+    fn covered(&self, rules: &[String], calls: Vec<CallRecord>) -> Result<Vec<CallRecord>, Failure> {
+        let wire = self.wire_of(None)?;
+        let is_covered = |call: &CallRecord| haft_engine::covers_past_call(&*wire.policy, &wire.registry, rules, call);
+        Ok(calls.into_iter().filter(is_covered).collect())
     }
 
     fn automation(&self) -> Result<Arc<dyn Automation>, Failure> {

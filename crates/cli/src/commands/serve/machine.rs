@@ -120,7 +120,8 @@ pub(super) async fn connections(backend: &ServeBackend) -> Result<Value, Failure
     let models: Vec<Value> = models::list(&wire.settings, false).await.into_iter().map(|model| json!({ "name": model.name })).collect();
     let channels = crate::commands::channels::rows(wire.channels());
     let sent = if channels.is_empty() { Vec::new() } else { crate::commands::channels::newest(wire.channels()).await? };
-    Ok(json!({ "servers": servers, "models": models, "channels": channels, "sent": sent }))
+    let providers = super::providers::list(&wire);
+    Ok(json!({ "servers": servers, "models": models, "providers": providers, "channels": channels, "sent": sent }))
 }
 
 /// The budget in dollars, as far as it is set.

@@ -41,12 +41,14 @@ pub(super) fn edit(backend: &ServeBackend, edits: &[KeyEdit], saving: Saving) ->
     let (file, changed) = (own.path().to_string_lossy().into_owned(), own.text() != text);
     let diff = haft_patch::diff::unified(own.text().as_bytes(), text.as_bytes(), "config.toml", 2);
     let is_written = changed && saving == Saving::Write;
+    let undo = is_written.then(|| backend.saves.replace(own, text)).transpose()?;
     if is_written {
-        drop(own.replace(text).map_err(|error| Failure::config(error.to_string()))?);
         backend.reload();
     }
     let problems = report_json(&loaded.problems);
-    Ok(json!({ "file": file, "changed": changed, "written": is_written, "diff": display::escape_lines(&diff), "problems": problems }))
+    Ok(json!({
+        "file": file, "changed": changed, "written": is_written, "undo": undo, "diff": display::escape_lines(&diff), "problems": problems,
+    }))
 }
 
 fn read(edit: &KeyEdit) -> Result<SettingEdit, Failure> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use haft_agent::NullMeter;
 use haft_contract::{Arguments, ToolCall, ToolResult, ToolSource};
 use haft_gateway::ToolRequest;
-use haft_policy::{Policy, STEPS, ToolMatcher};
+use haft_policy::{Policy, STEPS, StepOutcome, ToolMatcher};
 use haft_provider::schema::project;
 use serde_json::{Value, json};
 
@@ -75,10 +75,18 @@ fn to_json(tool: &ListedTool, offers: &BTreeMap<String, Vec<String>>, allowed: &
     value["canonical"] = json!(definition.name);
     value["offered"] = value["available"].take();
     value["timeout_s"] = json!(definition.timeout.as_secs());
+    value["hidden_by"] = hidden_by(tool);
     value["offered_to"] = json!(offers.get(&*definition.name).cloned().unwrap_or_default());
     value["source"] = json!(source(tool.entry.source()));
     value["invoke_allowed"] = json!(allowed.matches(&tool.entry.candidate()));
     value
+}
+
+/// The step of the policy that hides a tool, with its number in the trace.
+fn hidden_by(tool: &ListedTool) -> Value {
+    let mut steps = tool.decision.trace.iter().enumerate();
+    let found = steps.find(|(_, entry)| !tool.is_offered() && entry.outcome == StepOutcome::Deny);
+    found.map_or(Value::Null, |(at, entry)| json!({ "number": at + 1, "step": entry.step }))
 }
 
 fn source(source: &ToolSource) -> String {

@@ -118,7 +118,7 @@ fn unasked(settings: &Settings, name: String) -> ListedModel {
 }
 
 /// The models of a provider, or the status of all of them.
-type ProviderModels = Result<Vec<String>, ModelStatus>;
+pub(super) type ProviderModels = Result<Vec<String>, ModelStatus>;
 
 /// Asks each provider once, all in parallel.
 async fn ask(listed: &[ListedModel], ask_all: bool, answers: &mut HashMap<String, ProviderModels>) {
@@ -135,7 +135,7 @@ async fn ask(listed: &[ListedModel], ask_all: bool, answers: &mut HashMap<String
     }
 }
 
-async fn models_of(setup: ProviderSetup, model: Model) -> ProviderModels {
+pub(super) async fn models_of(setup: ProviderSetup, model: Model) -> ProviderModels {
     if !setup.key.is_set() {
         return Err(ModelStatus::NoKey(None));
     }
