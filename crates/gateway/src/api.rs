@@ -154,7 +154,7 @@ pub(crate) struct ApprovalView {
     pub(crate) can_undo: bool,
     #[serde(default)]
     pub(crate) risk: RiskView,
-    /// Past calls that "exactly this" would have covered; `null` where no rule can be saved.
+    /// Past calls like this one; `null` where no rule tells them.
     #[serde(default)]
     pub(crate) similar: Option<SimilarView>,
     pub(crate) session_rules: Vec<String>,

@@ -59,6 +59,11 @@ pub trait Policy: Send + Sync {
         let _ = (tool, plan, decision);
         Vec::new()
     }
+    /// The rules that cover calls like this one and no others, whoever may save them; none if no rule can.
+    fn similar_rules(&self, tool: &Candidate<'_>, plan: &Plan) -> Vec<String> {
+        let _ = (tool, plan);
+        Vec::new()
+    }
     /// Whether `allow` rules would cover an effect of a tool.
     fn covers(&self, rules: &[String], tool: &Candidate<'_>, effects: &[Effect]) -> bool {
         let _ = (rules, tool, effects);
@@ -305,6 +310,15 @@ impl Policy for StandardPolicy {
             return Vec::new();
         }
         widths(tool, plan, &decision.asks, &self.vocabulary.including(tool), self.home.as_deref())
+    }
+
+    fn similar_rules(&self, tool: &Candidate<'_>, plan: &Plan) -> Vec<String> {
+        // What a call only reads says less of it than what it does.
+        let acts = |effect: &Effect| !matches!(effect, Effect::Read(_));
+        let index = plan.effects().iter().position(acts).or_else(|| (!plan.effects().is_empty()).then_some(0));
+        let about: Vec<crate::AskSubject> = index.map(crate::AskSubject::Effect).into_iter().collect();
+        let widths = widths(tool, plan, &about, &self.vocabulary.including(tool), self.home.as_deref());
+        widths.into_iter().next().map(|width| width.rules).unwrap_or_default()
     }
 
     fn covers(&self, rules: &[String], tool: &Candidate<'_>, effects: &[Effect]) -> bool {

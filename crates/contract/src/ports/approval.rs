@@ -32,6 +32,8 @@ pub struct ApprovalRequest {
     pub edit_fault: Option<String>,
     /// Whether the session has seen untrusted content.
     pub is_tainted: bool,
+    /// Past calls like this one; `None` where no rule tells them.
+    pub similar: Option<GrantWidth>,
 }
 
 /// One width at which a call can be allowed for good.
@@ -77,6 +79,7 @@ impl ApprovalRequest {
             time_limit: None,
             edit_fault: None,
             is_tainted: false,
+            similar: None,
         }
     }
 }

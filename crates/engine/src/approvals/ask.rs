@@ -94,7 +94,12 @@ impl ApprovalStep<'_> {
         question.fingerprint = fingerprint;
         question.rules = rules.and_then(|rules| if rules.is_empty() { Err("no rule covers it".into()) } else { Ok(rules) });
         question.widths = policy.grant_widths(&entry.candidate(), self.plan, decision);
+        let similar = policy.similar_rules(&entry.candidate(), self.plan);
+        question.similar = (!similar.is_empty()).then(|| GrantWidth::new("similar", similar));
+        // The history is read once for all of them.
+        question.widths.extend(question.similar.take());
         past.show_covered(policy, &mut question.widths).await;
+        question.similar = question.widths.pop_if(|last| last.name == "similar");
         question.time_limit = Some(limits.approval).filter(|limit| *limit < NO_LIMIT);
         question.edit_fault.clone_from(&self.edit_fault);
         question.is_tainted = self.request.session.has_seen_untrusted();

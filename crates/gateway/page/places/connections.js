@@ -88,6 +88,7 @@ function draw({ servers, models, providers, ...reach }) {
         ],
         providers,
         'Providers',
+        { class: 'cards' },
       ),
     models.length
       ? h(
@@ -104,7 +105,8 @@ function trial({ name }) {
   const said = h('div', { role: 'status' });
   const test = async () => {
     const { ok, text, help, latency_ms: took } = await api.post(pathTo('providers', name, '/test'));
-    fill(said, stateMark(checkLook(ok ? 'ok' : 'error'), true), ` · ${duration(took)} · ${text}`, help && h('div.fix', help));
+    const words = [duration(took), text].filter(Boolean).join(' · ');
+    fill(said, stateMark(checkLook(ok ? 'ok' : 'error'), true), ` ${words}`, help && h('div.fix', help));
   };
   return [button('Test', test, { ariaLabel: `Test ${name}`, title: 'One cheap request to the provider' }), said];
 }

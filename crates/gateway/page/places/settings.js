@@ -42,8 +42,8 @@ export default function mount(root, { query }) {
       h('label.check', onlySet, 'only what is set'),
       control('Look of this page', select([['system', 'as the system'], ['light'], ['dark']], theme(), applyTheme)),
     ),
-    result,
     trusted,
+    result,
   );
   const trust = load(trusted, () => api.get('/api/trust'), trustList);
   const again = load(
@@ -115,6 +115,7 @@ function trustList({ entries }) {
           ],
           entries,
           'What you trust',
+          { class: 'cards' },
         )
       : h('p.muted', 'No folder, plugin or MCP server is trusted. `haft trust` lets a project start its hooks, servers and plugins.'),
   ];

@@ -40,6 +40,7 @@ export default function mount(root, first) {
     oninput: drawList,
   });
   const filters = h('div.row');
+  const agents = agentSelect(agent, choose);
   const list = h('div.tool-list');
   const count = h('small', { role: 'status' });
   const detail = h('section.detail', { ariaLabel: 'Tool' });
@@ -47,7 +48,7 @@ export default function mount(root, first) {
     'div.split',
     h(
       'div.side',
-      h('div.side-head.stack', h('div.row', h('h1.grow', 'Tools'), agentSelect(agent, choose)), search, filters, count),
+      h('div.side-head.stack', h('div.row', h('h1.grow', 'Tools'), agents), search, filters, count),
       list,
     ),
     detail,
@@ -70,7 +71,8 @@ export default function mount(root, first) {
     update: (to) => {
       current = to;
       shown = null;
-      update();
+      agents.value = agent = to.query.get('agent') || agent;
+      reload();
       return true;
     },
     stops: [store.on('changed:tools', reload)],

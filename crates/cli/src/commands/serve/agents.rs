@@ -51,12 +51,13 @@ fn keys(wire: &Wire, agent: &Value) -> Value {
     ])
 }
 
-fn text_at<'w>(wire: &'w Wire, path: &[&str]) -> Option<&'w str> {
-    wire.settings.provenance.get_at(path)?.value.as_text()
+/// A text, or a word such as an access level.
+fn text_at(wire: &Wire, path: &[&str]) -> Option<String> {
+    json!(wire.settings.provenance.get_at(path)?.value).as_str().map(str::to_owned)
 }
 
 fn prompt_tokens(wire: &Wire, agent: &str) -> usize {
-    text_at(wire, &["agents", agent, "prompt"]).map_or(0, haft_agent::text_tokens)
+    text_at(wire, &["agents", agent, "prompt"]).map_or(0, |prompt| haft_agent::text_tokens(&prompt))
 }
 
 fn tools(view: &AgentView<'_>) -> Value {

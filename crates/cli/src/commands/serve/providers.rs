@@ -51,8 +51,9 @@ pub(super) async fn test(backend: &ServeBackend, name: &str) -> Result<Value, Fa
         status => sentence(status),
     };
     let is_working = works(&trial.status);
+    let was_asked = !matches!(trial.status, ModelStatus::NoKey(_) | ModelStatus::Misconfigured(_));
     Ok(json!({
-        "provider": name, "ok": is_working, "latency_ms": haft_tui::time::milliseconds(trial.latency),
+        "provider": name, "ok": is_working, "latency_ms": was_asked.then(|| haft_tui::time::milliseconds(trial.latency)),
         "text": display::escape_line(&text), "help": help(&trial.status, name),
     }))
 }
