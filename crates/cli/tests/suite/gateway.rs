@@ -2,6 +2,7 @@
 
 mod attacks;
 mod client;
+mod owner;
 mod places;
 mod scopes;
 mod secure;

@@ -15,7 +15,7 @@ const KEY: &str = "sk-test-0123456789abcdef";
 const ALONE: (&str, &str) = ("HAFT_LOCAL_MODELS", "");
 
 /// A server on loopback that gives every request the same answer, or none at all.
-struct Listener {
+pub(super) struct Listener {
     address: SocketAddr,
     requests: Arc<Mutex<Vec<String>>>,
     ended: Arc<AtomicBool>,
@@ -23,7 +23,7 @@ struct Listener {
 }
 
 impl Listener {
-    fn answering(status: u16, body: &str) -> Self {
+    pub(super) fn answering(status: u16, body: &str) -> Self {
         let length = body.len();
         let answer = format!(
             "HTTP/1.1 {status} Whatever\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
@@ -58,11 +58,11 @@ impl Listener {
         Self { address, requests, ended, thread: Some(thread) }
     }
 
-    fn url(&self) -> String {
+    pub(super) fn url(&self) -> String {
         format!("http://{}/v1", self.address)
     }
 
-    fn requests(&self) -> Vec<String> {
+    pub(super) fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }
 }

@@ -13,6 +13,7 @@ import {
   linkButton,
   LINKED_PLACES,
   menuButton,
+  money,
   onRoute,
   openPalette,
   PLACES,
@@ -185,7 +186,7 @@ class Shell extends HTMLElement {
         { 'data-id': session.id },
         h(
           'a',
-          { href: href('chat', session.id), title: session.last_line ?? title, 'data-focus': session.id },
+          { href: href('chat', session.id), title: [session.last_line ?? title, session.usage.cost && money(session.usage.cost)].filter(Boolean).join(' · '), 'data-focus': session.id },
           state !== 'idle' && [stateMark(sessionLook(state)), ' '],
           session.fork_of && '↳ ',
           title,
@@ -206,7 +207,8 @@ class Shell extends HTMLElement {
       badge.hidden = count === 0;
       fill(badge, String(count), h('span.visually-hidden', ' waiting for you'));
     }
-    const isHere = asked && route().place === 'chat' && route().id === asked.session;
+    const { place, id } = route();
+    const isHere = asked && (place === 'inbox' || (place === 'chat' && id === asked.session));
     // A call of the user belongs to no session that is listed: who made it waits for it.
     const isOwn = asked && !store.sessions.has(asked.session) && !document.hidden && !document.querySelector('dialog[open]');
     if (isOwn) openApproval(asked.id);

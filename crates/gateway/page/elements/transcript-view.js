@@ -2,6 +2,7 @@
 
 import {
   button,
+  copy,
   duration,
   fill,
   fullTime,
@@ -80,8 +81,11 @@ const DRAW = {
       element.body = h('div.rendered');
       element.blocks = [];
       element.when = h('time');
-      fill(element, h('div.who', h('span', 'Haft'), element.when), element.body);
+      const entries = () => [{ label: 'Copy', run: () => copy(element.text) }];
+      const menu = menuButton('⋯', entries, { class: 'quiet', ariaLabel: 'Menu of this answer' });
+      fill(element, h('div.who', h('span', 'Haft'), element.when, menu), element.body);
     }
+    element.text = item.text;
     setText(element.when, time(item.at));
     drawBlocks(element, item.blocks ?? []);
     if (!item.blocks?.length && item.text) setText(element.body, item.text);

@@ -15,8 +15,8 @@ export default function mount(root) {
   const again = load(
     body,
     () => api.get('/api/doctor'),
-    ({ checks }) => {
-      report = checks.map((check) => `${checkLook(check.status).icon} ${check.check}: ${check.message}`).join('\n');
+    ({ checks, report: text }) => {
+      report = text;
       return [...checks].sort((a, b) => ORDER.indexOf(a.status) - ORDER.indexOf(b.status)).map(line);
     },
   );

@@ -19,6 +19,7 @@ import {
   link,
   load,
   pathTo,
+  plural,
   replace,
   report,
   select,
@@ -178,7 +179,7 @@ export default function mount(root, first) {
 
   function draw() {
     list.items = calls;
-    count.textContent = `${calls.length}${before ? '+' : ''} calls`;
+    count.textContent = before ? `${calls.length}+ calls` : plural(calls.length, 'call');
     fill(plot, timeline(calls.filter((call) => call.started).map(entryOf), PLOT));
     const isFiltered = Object.values(filters).some(Boolean);
     fill(

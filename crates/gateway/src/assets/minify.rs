@@ -6,18 +6,23 @@
 mod css;
 mod script;
 
+use css::PropertyNames;
 use script::ExportNames;
 
 /// Makes the files of one page smaller, all by the same names.
 pub(crate) struct Minifier {
     exports: ExportNames,
+    properties: PropertyNames,
 }
 
 impl Minifier {
     /// For a page of these files, name and content of each.
     pub(crate) fn new<'a>(files: impl Iterator<Item = (&'a str, &'a [u8])>) -> Self {
-        let scripts = files.filter(|(name, _)| ending(name) == "js").filter_map(|(_, content)| std::str::from_utf8(content).ok());
-        Self { exports: ExportNames::from_scripts(scripts) }
+        let files: Vec<(&str, &str)> =
+            files.filter_map(|(name, content)| Some((ending(name), std::str::from_utf8(content).ok()?))).collect();
+        let of = |kind: &'static str| files.iter().filter(move |(ending, _)| *ending == kind).map(|(_, text)| *text);
+        let others: Vec<&str> = files.iter().filter(|(ending, _)| *ending != "css").map(|(_, text)| *text).collect();
+        Self { exports: ExportNames::from_scripts(of("js")), properties: PropertyNames::from_files(of("css"), &others) }
     }
 
     /// The file as it is sent; kinds that are not known stay as they are.
@@ -25,7 +30,7 @@ impl Minifier {
         let Ok(text) = std::str::from_utf8(content) else { return content.to_vec() };
         match ending(name) {
             "js" => script::minify(text, &self.exports).into_bytes(),
-            "css" => css::minify(text).into_bytes(),
+            "css" => css::minify(text, &self.properties).into_bytes(),
             _ => content.to_vec(),
         }
     }

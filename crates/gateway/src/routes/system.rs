@@ -146,7 +146,24 @@ fn with_diff(mut edited: Value) -> Json<Value> {
 
 pub(super) async fn doctor(State(app): State<App>, token: SignedIn) -> Answer<Value> {
     token.need(Scope::View)?;
-    Ok(Json(json!({ "checks": app.backend.doctor().await? })))
+    let checks = app.backend.doctor().await?;
+    let report = report(&checks, std::env::home_dir().as_deref());
+    Ok(Json(json!({ "checks": checks, "report": report })))
+}
+
+/// The checks as text that can be shown to others: it does not name the user's folder.
+fn report(checks: &Value, home: Option<&std::path::Path>) -> String {
+    let text = |check: &Value, key: &str| check[key].as_str().unwrap_or_default().to_owned();
+    let lines = checks.as_array().into_iter().flatten().map(|check| {
+        let fix = check["fix"].as_str().map(|fix| format!("\n  fix: {}", fix.replace('\n', "\n  "))).unwrap_or_default();
+        format!("{} {}: {}{fix}", text(check, "status"), text(check, "check"), text(check, "message"))
+    });
+    let system = format!("haft {} on {} {}", env!("CARGO_PKG_VERSION"), std::env::consts::OS, std::env::consts::ARCH);
+    let report = std::iter::once(system).chain(lines).collect::<Vec<_>>().join("\n");
+    match home.and_then(std::path::Path::to_str).filter(|home| home.len() > 1) {
+        Some(home) => report.replace(home, "~"),
+        None => report,
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -221,4 +238,21 @@ pub(super) async fn render(token: SignedIn, Body(request): Body<RenderRequest>) 
 pub(super) async fn openapi(State(app): State<App>, token: SignedIn) -> Result<Response, ApiError> {
     token.need(Scope::View)?;
     app.answers.answer("openapi".into(), Some(AnswerStamp::from_parts(&())), async { Ok(openapi::document()) }).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn report_has_every_check_with_its_fix_and_not_the_home_folder() {
+        let checks = json!([
+            { "check": "workspace", "status": "ok", "message": "/home/ann/src (read-only)", "fix": null },
+            { "check": "sandbox", "status": "error", "message": "none", "fix": "install it\nor another" },
+        ]);
+        let report = report(&checks, Some(std::path::Path::new("/home/ann")));
+        let (first, rest) = report.split_once('\n').unwrap();
+        assert!(first.starts_with("haft "), "{first}");
+        assert_eq!(rest, "ok workspace: ~/src (read-only)\nerror sandbox: none\n  fix: install it\n  or another");
+    }
 }

@@ -43,6 +43,10 @@ fn e03_each_scope_opens_its_own_requests_and_mints_a_subset_alone() {
         ("admin", "PUT", "/api/memory/file".to_owned(), r#"{"path":"none","text":""}"#),
         ("admin", "DELETE", "/api/memory?citation=none".to_owned(), "{}"),
         ("admin", "POST", "/api/connections/none/review".to_owned(), "{}"),
+        ("admin", "POST", "/api/providers/none/test".to_owned(), "{}"),
+        ("view", "GET", "/api/trust".to_owned(), "{}"),
+        ("admin", "POST", "/api/trust/revoke".to_owned(), r#"{"kind":"folder","name":"none"}"#),
+        ("admin", "POST", "/api/settings/undo".to_owned(), r#"{"undo":"none"}"#),
         ("admin", "POST", "/api/connections/none/approve".to_owned(), r#"{"fingerprint":""}"#),
     ];
     for own in ["view", "chat", "approve", "admin"] {
