@@ -112,3 +112,8 @@ fn canvas_shows_what_agents_make_and_reaches_nothing() {
 fn browser_is_watched_taken_over_handed_back_and_recorded() {
     run("live.test.mjs");
 }
+
+#[test]
+fn owner_tries_providers_edits_agents_revokes_trust_and_answers_the_inbox() {
+    run("owner.test.mjs");
+}
