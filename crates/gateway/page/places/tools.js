@@ -142,7 +142,7 @@ export default function mount(root, first) {
 
 /** The step of the policy that hides a tool, and why. */
 function stepText({ hidden_by: by, reason }) {
-  return [by && `step ${by.number} (${by.step})`, reason].filter(Boolean).join(': ');
+  return [by && `step ${by.number ?? ''} (${by.step})`, reason].filter(Boolean).join(': ');
 }
 
 /** The arguments in an address; those of a broken link are none. */

@@ -36,11 +36,8 @@ impl RiskView {
             _ => (0, "other"),
         };
         let is_outside = effects.iter().any(|effect| effect.outside);
-        let more = [
-            (is_outside, "outside the workspace"),
-            (is_tainted, "after untrusted content"),
-            (!can_undo && base > 0, "cannot be undone"),
-        ];
+        let more =
+            [(is_outside, "outside the workspace"), (is_tainted, "after untrusted content"), (!can_undo && base > 0, "cannot be undone")];
         let words: Vec<&str> = std::iter::once(word).chain(more.iter().filter(|(holds, _)| *holds).map(|(_, word)| *word)).collect();
         let level = match base + words.len() - 1 {
             0 | 1 => RiskLevel::Low,

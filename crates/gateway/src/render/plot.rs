@@ -32,9 +32,8 @@ impl BarPlot<'_> {
         let highest = self.rows.iter().map(|(_, values)| values.iter().sum::<f64>()).chain(self.limit).fold(0.0, f64::max);
         let top = if highest > 0.0 { highest } else { 1.0 };
         let title = escape(self.title);
-        let mut html = format!(
-            "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{title}. The table has the same figures.\">"
-        );
+        let mut html =
+            format!("<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{title}. The table has the same figures.\">");
         for value in [0.0, top / 2.0, top] {
             let y = height_of(value, top);
             line(&mut html, "axis", y);

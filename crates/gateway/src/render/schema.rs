@@ -16,12 +16,12 @@ pub(crate) fn schema_difference(schema: &Value, sent: &Value) -> String {
 fn write_part(html: &mut String, value: &Value, sent: Option<&Value>, (label, comma): (&str, &str), level: usize) {
     let indent = "  ".repeat(level);
     let (children, open, close): (Vec<(String, &Value, Option<&Value>)>, _, _) = match value {
-        Value::Object(map) => (map.iter().map(|(key, child)| (format!("{}: ", Value::from(key.as_str())), child, field(sent, key))).collect(), '{', '}'),
-        Value::Array(list) => (
-            list.iter().enumerate().map(|(at, child)| (String::new(), child, sent.and_then(|sent| sent.get(at)))).collect(),
-            '[',
-            ']',
-        ),
+        Value::Object(map) => {
+            (map.iter().map(|(key, child)| (format!("{}: ", Value::from(key.as_str())), child, field(sent, key))).collect(), '{', '}')
+        }
+        Value::Array(list) => {
+            (list.iter().enumerate().map(|(at, child)| (String::new(), child, sent.and_then(|sent| sent.get(at)))).collect(), '[', ']')
+        }
         other => {
             html.push_str(&escape(&format!("{indent}{label}{other}{comma}\n")));
             return;

@@ -65,7 +65,9 @@ fn help(status: &ModelStatus, name: &str) -> Option<String> {
             "Set the variable and start the server again, or name another with api_key_env or api_key_command in [providers.{name}]."
         )),
         ModelStatus::NoKey(Some(_)) => Some("Run the command yourself: its first line has to be the key.".to_owned()),
-        ModelStatus::WrongKey(_) => Some("Make a new key at the provider, put it where this one comes from, and start the server again.".to_owned()),
+        ModelStatus::WrongKey(_) => {
+            Some("Make a new key at the provider, put it where this one comes from, and start the server again.".to_owned())
+        }
         ModelStatus::Unreachable(_) => Some(format!("Check the network, [network] and base_url in [providers.{name}].")),
         ModelStatus::Failed(_) => Some("Try again later; the provider's status page may say more.".to_owned()),
         ModelStatus::Misconfigured(_) => Some(format!("Correct [providers.{name}]; `haft config check` says where.")),

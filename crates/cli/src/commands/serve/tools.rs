@@ -82,11 +82,12 @@ fn to_json(tool: &ListedTool, offers: &BTreeMap<String, Vec<String>>, allowed: &
     value
 }
 
-/// The step of the policy that hides a tool, with its number in the trace.
+/// The step of the policy that hides a tool, with its number in an explanation.
 fn hidden_by(tool: &ListedTool) -> Value {
-    let mut steps = tool.decision.trace.iter().enumerate();
-    let found = steps.find(|(_, entry)| !tool.is_offered() && entry.outcome == StepOutcome::Deny);
-    found.map_or(Value::Null, |(at, entry)| json!({ "number": at + 1, "step": entry.step }))
+    let mut trace = tool.decision.trace.iter();
+    let Some(entry) = trace.find(|entry| !tool.is_offered() && entry.outcome == StepOutcome::Deny) else { return Value::Null };
+    let number = STEPS.iter().position(|step| *step == entry.step).map(|at| at + 1);
+    json!({ "number": number, "step": entry.step })
 }
 
 fn source(source: &ToolSource) -> String {

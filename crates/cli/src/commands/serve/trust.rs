@@ -17,7 +17,9 @@ pub(super) async fn answer(backend: &ServeBackend, request: TrustRequest<'_>) ->
     let wire = backend.wire_of(None)?;
     let TrustRequest::Revoke(kind, name) = request else { return list(&wire) };
     let is_revoked = match kind {
-        TrustKind::Folder => TrustedFolders::read(&wire.settings.data_folder)?.remove_known(name)? | revoke_plugins(|record| is_of(record, name))?,
+        TrustKind::Folder => {
+            TrustedFolders::read(&wire.settings.data_folder)?.remove_known(name)? | revoke_plugins(|record| is_of(record, name))?
+        }
         TrustKind::Plugin => revoke_plugins(|record| record.name == name)?,
         TrustKind::McpServer => revoke_server(&wire, name).await?,
     };

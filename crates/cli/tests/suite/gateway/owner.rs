@@ -61,7 +61,11 @@ fn providers_say_where_their_keys_come_from_and_one_request_tries_each() {
         let answer = page.post(&format!("/api/providers/{name}/test"), &json!({}));
         assert!(!answer.body.contains("wrong-secret"), "{}", answer.body);
         let trial = answer.json();
-        assert_eq!((&trial["ok"], trial["latency_ms"].is_number(), trial["help"].is_string()), (&json!(ok), has_time, has_help), "{trial:#}");
+        assert_eq!(
+            (&trial["ok"], trial["latency_ms"].is_number(), trial["help"].is_string()),
+            (&json!(ok), has_time, has_help),
+            "{trial:#}"
+        );
         assert!(trial["text"].as_str().unwrap().starts_with(text), "{trial:#}");
     }
     assert_eq!(asked(), (before.0 + 1, before.1 + 1), "one request for each test that has a key");
@@ -228,7 +232,9 @@ fn hidden_tools_name_the_step_and_agents_that_have_the_others() {
     let tools = page.read("/api/tools?agent=coder")["tools"].clone();
     let exec = named(&tools, "name", "exec");
     assert_eq!((&exec["offered_to"], &exec["hidden_by"]["step"]), (&json!(["main"]), &json!("agent")), "{exec:#}");
-    assert!(exec["hidden_by"]["number"].as_u64().unwrap() > 1, "{exec:#}");
+    let explained = page.post("/api/tools/exec/explain", &json!({ "agent": "coder" })).json();
+    let denied = explained["trace"].as_array().unwrap().iter().position(|entry| entry["outcome"] == "deny").unwrap();
+    assert_eq!(exec["hidden_by"]["number"], denied + 1, "{explained:#}");
     assert_eq!(named(&tools, "name", "read_file")["hidden_by"], Value::Null);
     let shown = page.read("/api/tools/read_file?provider=openai");
     assert!(shown["parameters_html"].as_str().unwrap().contains("<del>"), "{shown:#}");
