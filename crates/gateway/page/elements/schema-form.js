@@ -1,9 +1,11 @@
 // A form made from a JSON schema, and the same values as JSON. Both are always in step; no value is ever dropped.
 
-import { button, fill, h, jsonField, select, uniqueId } from '../core.js';
+import { api, button, fill, h, jsonField, select, uniqueId } from '../core.js';
 
 /** Names of arguments that have several lines. */
 const LONG = /(^|_)(content|text|patch|code|prompt|script|body|string)$/;
+/** Names of arguments that are files of the workspace. */
+const PATH = /(^|_)(path|file)$/;
 const NOT_SET = 'not set';
 
 /** `values` are the arguments at the start. */
@@ -138,9 +140,13 @@ export function schemaForm({ properties = {}, required = [] } = {}, start = {}) 
       unset.hidden = next !== '';
     };
     const unset = button('Empty text is sent. Do not send it', () => change(undefined), { class: 'link', hidden: values[name] !== '' });
-    const oninput = ({ target }) => change(target.value);
-    const own = { ...attributes, oninput, value };
-    return [isLong ? h('textarea.mono', { ...own, rows: 4 }) : h('input.mono', { ...own, type: 'text' }), unset];
+    const files = PATH.test(name) && h('datalist', { id: `${attributes.id}-files` });
+    const oninput = ({ target }) => {
+      change(target.value);
+      if (files) suggest(files, target.value);
+    };
+    const own = { ...attributes, oninput, value, list: files && files.id };
+    return [files, isLong ? h('textarea.mono', { ...own, rows: 4 }) : h('input.mono', { ...own, type: 'text' }), unset];
   }
 
   function chips(name, attributes) {
@@ -169,6 +175,12 @@ export function schemaForm({ properties = {}, required = [] } = {}, start = {}) 
     draw(values[name]);
     return [list, input];
   }
+}
+
+/** Offers files of the workspace that fit what was typed. */
+async function suggest(list, text) {
+  const { files } = await api.get('/api/files', { text }).catch(() => ({ files: [] }));
+  fill(list, files.map((value) => h('option', { value })));
 }
 
 function bounds({ minimum, maximum }) {

@@ -114,7 +114,9 @@ pub(super) async fn undo_save(State(app): State<App>, token: SignedIn, Body(requ
     token.need(Scope::Admin)?;
     let restored = app.backend.undo_save(&request.undo)?;
     app.sessions.use_new_settings();
-    ["settings", "agents", "tools"].iter().for_each(|what| app.changed(what));
+    for what in ["settings", "agents", "tools"] {
+        app.changed(what);
+    }
     Ok(Json(restored))
 }
 
@@ -135,7 +137,9 @@ pub(super) async fn revoke_trust(State(app): State<App>, token: SignedIn, Body(r
     token.need(Scope::Admin)?;
     let revoked = app.backend.trust(TrustRequest::Revoke(request.kind, &request.name)).await?;
     app.sessions.use_new_settings();
-    ["settings", "tools"].iter().for_each(|what| app.changed(what));
+    for what in ["settings", "tools"] {
+        app.changed(what);
+    }
     Ok(Json(revoked))
 }
 

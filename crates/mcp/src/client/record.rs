@@ -125,7 +125,9 @@ impl ServerRecord {
     /// What is approved; `None` if it is nothing.
     pub(crate) fn approval(&self) -> Option<ServerApproval> {
         let mut all = ring::digest::Context::new(&SHA256);
-        self.approved.iter().for_each(|tool| all.update(fingerprint(tool).as_bytes()));
+        for tool in &self.approved {
+            all.update(fingerprint(tool).as_bytes());
+        }
         let fingerprint = hex::encode(all.finish().as_ref());
         (!self.approved.is_empty()).then_some(ServerApproval { fingerprint, tools: self.approved.len(), since: self.approved_at })
     }
