@@ -30,7 +30,7 @@ impl Wire {
     }
 
     /// Offers the tool `canvas`: this server has a page. It was absent before, so nothing is lost if it stays so.
-    pub(super) fn offer_canvas(&self) {
+    pub(crate) fn offer_canvas(&self) {
         self.replace_tool(haft_builtin::canvas_on_a_page()).ok();
     }
 

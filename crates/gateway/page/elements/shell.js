@@ -40,6 +40,8 @@ class Shell extends HTMLElement {
   #live;
   #offline = h('div.offline', { hidden: true }, OFFLINE);
   #main;
+  /** The message about the newest question. */
+  #asking;
   #more;
   #drawSessionsSoon = later(() => this.#drawSessions(), 100);
   #drawOffline = later(() => (this.#offline.hidden = store.connection === 'live'), 1500);
@@ -116,6 +118,7 @@ class Shell extends HTMLElement {
   async #show(to) {
     this.#toggleRail(false);
     this.#markCurrent(to);
+    if (to.place === 'inbox') this.#asking?.remove();
     const isSame = this.#current?.place === to.place && this.place?.update?.(to);
     this.#current = to;
     if (isSame) return;
@@ -211,9 +214,11 @@ class Shell extends HTMLElement {
     const isHere = asked && (place === 'inbox' || (place === 'chat' && id === asked.session));
     // A call of the user belongs to no session that is listed: who made it waits for it.
     const isOwn = asked && !store.sessions.has(asked.session) && !document.hidden && !document.querySelector('dialog[open]');
+    // A newer question takes the place of the message about the one before; the inbox has all.
+    if (asked || count === 0) this.#asking?.remove();
     if (isOwn) openApproval(asked.id);
     else if (asked && !isHere)
-      toast(`${asked.agent} waits for your approval: ${asked.tool} ${asked.title ?? ''}`, {
+      this.#asking = toast(`${asked.agent} waits for your approval: ${asked.tool} ${asked.title ?? ''}`, {
         action: { label: 'Answer…', run: () => openApproval(asked.id) },
       });
   }

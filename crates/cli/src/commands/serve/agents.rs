@@ -77,6 +77,8 @@ pub(super) fn edit(backend: &ServeBackend, name: &str, change: &AgentChange, sav
     // These flags hold for this process, not for the file.
     let common = Common { access: None, profile: None, agent: None, ..backend.common.clone() };
     let mut draft = AgentDraft::begin(&common, &backend.output, name)?;
+    // As in the sessions of this server, so that the result counts the same tools.
+    draft.wire().offer_canvas();
     draft.wire().known_agent(name).map_err(|failure| Failure::failed("not_found", failure.message.clone()))?;
     let prompt = change.prompt.as_deref().map(str::trim_end);
     flags::set_keys(&mut draft, [("model", change.model.as_deref()), ("prompt", prompt), ("access", change.access.as_deref())])?;

@@ -86,6 +86,11 @@ fn agent_keys_are_changed_saved_and_taken_back_with_the_comments_of_the_file() {
     let coder = page.read("/api/agents/coder");
     assert_eq!((&coder["prompt_tokens"], &named(&coder["keys"], "key", "access")["value"]), (&json!(0), &json!("read-only")));
     assert_eq!(named(&coder["keys"], "key", "profile")["choices"], json!(["minimal", "messaging", "coding", "full"]));
+    let offered = |answer: &Value| -> Vec<(String, bool)> {
+        let tools = answer["tools"].as_array().unwrap().iter();
+        tools.map(|tool| (tool["name"].as_str().unwrap().to_owned(), tool["offered"] == true)).collect()
+    };
+    assert_eq!(offered(&page.post("/api/agents/coder/preview", &json!({})).json()), offered(&coder), "nothing is changed yet");
     let change = json!({ "model": "own/m", "prompt": "Be brief.\nBe kind.", "profile": "minimal", "access": "workspace-write" });
     let preview = page.post("/api/agents/coder/preview", &change).json();
     assert_eq!((&preview["changed"], &preview["written"], &preview["undo"]), (&json!(true), &json!(false), &Value::Null));
