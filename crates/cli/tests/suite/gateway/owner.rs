@@ -182,8 +182,8 @@ fn tools_of_a_server_wait_again_when_their_trust_is_revoked() {
     assert_eq!(world.run(&["mcp", "test", "hub"]).code, 0);
     let served = Served::start(&world);
     let page = served.page();
-    let server = named(&page.read("/api/trust")["entries"], "kind", "mcp_server").clone();
-    assert!(server["what"].as_str().unwrap().starts_with("2 tools: ") && server["since"].is_string(), "{server:#}");
+    let trusted = named(&page.read("/api/trust")["entries"], "kind", "mcp_server").clone();
+    assert!(trusted["what"].as_str().unwrap().starts_with("2 tools: ") && trusted["since"].is_string(), "{trusted:#}");
     assert_eq!(page.post("/api/trust/revoke", &json!({ "kind": "mcp_server", "name": "hub" })).status, 200);
     assert_eq!(page.read("/api/trust")["entries"], json!([]));
     let row = page.read("/api/connections")["servers"][0].clone();
@@ -217,7 +217,7 @@ fn questions_tell_their_risk_and_what_was_decided_about_similar_calls() {
     ask("write \"other\" to b.txt", "once");
     let last = ask("write \"four\" to a.txt", "deny");
     assert_eq!((&last["similar"]["allowed"], &last["similar"]["denied"]), (&json!(1), &json!(1)), "{last:#}");
-    let encoded: String = last["similar"]["rule"].as_str().unwrap().bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let encoded = last["similar"]["rule"].as_str().unwrap().replace('(', "%28").replace(')', "%29").replace(' ', "%20");
     let found = page.read(&format!("/api/history?rule={encoded}"));
     let targets: Vec<&str> = found["calls"].as_array().unwrap().iter().map(|call| call["title"].as_str().unwrap()).collect();
     assert_eq!(targets, ["a.txt"; 3], "both, and the last one itself");
