@@ -90,7 +90,7 @@ pub trait GatewayBackend: Send + Sync {
     /// Asks a provider of models once.
     fn test_provider<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Value, Failure>>;
     /// Those of the past calls that these rules would have covered.
-    fn covered(&self, rules: &[String], calls: Vec<CallRecord>) -> Result<Vec<CallRecord>, Failure>;
+    fn filter_covered(&self, rules: &[String], calls: Vec<CallRecord>) -> Result<Vec<CallRecord>, Failure>;
     /// Every setting with its source.
     fn settings(&self) -> Result<Value, Failure>;
     /// The checks of the doctor.

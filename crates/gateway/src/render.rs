@@ -23,7 +23,7 @@ pub(crate) use self::diff::diff;
 pub(crate) use self::highlight::code;
 pub(crate) use self::json_tree::json;
 pub(crate) use self::markdown::{MarkdownBlocks, blocks, markdown};
-pub(crate) use self::matches::marked;
+pub(crate) use self::matches::mark_words;
 pub(crate) use self::plot::BarPlot;
 pub(crate) use self::schema::schema_difference;
 

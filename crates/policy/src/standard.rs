@@ -59,7 +59,7 @@ pub trait Policy: Send + Sync {
         let _ = (tool, plan, decision);
         Vec::new()
     }
-    /// The rules that cover calls like this one and no others, whoever may save them; none if no rule can.
+    /// The rules that cover calls like this one and no others, also where the user cannot save them; none if no rule can.
     fn similar_rules(&self, tool: &Candidate<'_>, plan: &Plan) -> Vec<String> {
         let _ = (tool, plan);
         Vec::new()

@@ -182,6 +182,7 @@ class Shell extends HTMLElement {
     const state = store.stateOf(session);
     const below = depth < 3 ? (children.get(session.id) ?? []) : [];
     const title = session.title || session.sub_agent || 'New session';
+    const about = [session.last_line ?? title, session.usage.cost && money(session.usage.cost)].filter(Boolean).join(' · ');
     return h(
       'li',
       h(
@@ -189,7 +190,7 @@ class Shell extends HTMLElement {
         { 'data-id': session.id },
         h(
           'a',
-          { href: href('chat', session.id), title: [session.last_line ?? title, session.usage.cost && money(session.usage.cost)].filter(Boolean).join(' · '), 'data-focus': session.id },
+          { href: href('chat', session.id), title: about, 'data-focus': session.id },
           state !== 'idle' && [stateMark(sessionLook(state)), ' '],
           session.fork_of && '↳ ',
           title,

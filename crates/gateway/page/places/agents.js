@@ -1,4 +1,5 @@
-// Agents: model, prompt, profile, access, and which tools each one has, with check boxes, the effective result, and the change of the file before it is saved.
+// Agents: model, prompt, profile, access, and check boxes for the tools, with the effective result and the change of the file before it is
+// saved.
 
 import {
   api,
@@ -204,7 +205,8 @@ function editor(agent, reload) {
     const removed = tools.filter((tool) => !tool.offered);
     const save = async () => {
       const saved = await api.put(pathTo('agents', agent.name), body());
-      toast(`Saved ${agent.name}. It takes effect in sessions that are opened from now on.`, { kind: 'ok', action: undoSave(saved, reload) });
+      const action = undoSave(saved, reload);
+      toast(`Saved ${agent.name}. It takes effect in sessions that are opened from now on.`, { kind: 'ok', action });
       reload();
     };
     return [

@@ -6,7 +6,7 @@ use super::escape;
 const MOST_WORDS: usize = 16;
 
 /// The text with each word of a search marked, whatever its case.
-pub(crate) fn marked(text: &str, search: &str) -> String {
+pub(crate) fn mark_words(text: &str, search: &str) -> String {
     let words: Vec<String> = search.split_whitespace().filter(|word| word.chars().nth(1).is_some()).map(str::to_lowercase).collect();
     let words = &words[..words.len().min(MOST_WORDS)];
     let (mut html, mut rest) = (String::new(), text);
@@ -60,7 +60,7 @@ mod tests {
             ("", "ab", ""),
             ("ab", "abc", "ab"),
         ] {
-            assert_eq!(marked(text, search), expected, "{text} {search}");
+            assert_eq!(mark_words(text, search), expected, "{text} {search}");
         }
     }
 }

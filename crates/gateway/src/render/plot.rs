@@ -65,7 +65,8 @@ impl BarPlot<'_> {
                 // Writing to a string does not fail.
                 let _ = write!(
                     html,
-                    "<rect class=\"fill-{number}\" x=\"{:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{:.1}\"><title>{} · {}: {}</title></rect>",
+                    "<rect class=\"fill-{number}\" x=\"{:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{:.1}\">\
+                     <title>{} · {}: {}</title></rect>",
                     left + 1.0,
                     (step - 2.0).max(1.0),
                     base - y,
@@ -85,7 +86,8 @@ impl BarPlot<'_> {
         for (number, name) in self.series.iter().enumerate() {
             let _ = write!(
                 html,
-                "<li><svg viewBox=\"0 0 12 12\" aria-hidden=\"true\"><rect class=\"fill-{number}\" width=\"12\" height=\"12\"/></svg>{}</li>",
+                "<li><svg viewBox=\"0 0 12 12\" aria-hidden=\"true\">\
+                 <rect class=\"fill-{number}\" width=\"12\" height=\"12\"/></svg>{}</li>",
                 escape(name)
             );
         }

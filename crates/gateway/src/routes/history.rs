@@ -61,7 +61,7 @@ async fn search(app: &App, query: &HistoryQuery) -> Result<Value, ApiError> {
     let mut records = app.backend.calls().list(filter).await?;
     if let Some(rule) = given(&query.rule) {
         let rules: Vec<String> = rule.lines().take(MOST_RULES).map(str::to_owned).collect();
-        records = app.backend.covered(&rules, records)?;
+        records = app.backend.filter_covered(&rules, records)?;
     }
     let mut found = records.iter().filter(|record| wanted.fits(record));
     let view = |record: &CallRecord| {

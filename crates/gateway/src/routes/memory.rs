@@ -36,7 +36,7 @@ pub(super) async fn list(State(app): State<App>, token: SignedIn, Query(query): 
         let mut answer = app.backend.memory(request).await?;
         for hit in answer["results"].as_array_mut().into_iter().flatten() {
             let snippet = hit["snippet"].as_str().unwrap_or_default();
-            hit["snippet_html"] = json!(render::marked(snippet, query.text.as_deref().unwrap_or_default()));
+            hit["snippet_html"] = json!(render::mark_words(snippet, query.text.as_deref().unwrap_or_default()));
         }
         Ok(answer)
     };

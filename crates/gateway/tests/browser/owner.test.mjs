@@ -147,8 +147,9 @@ describe('owner', { timeout: 600_000 }, () => {
   step('the inbox shows risk and age, and answers identical questions together, and no others', async () => {
     const ask = (message) =>
       page.evaluate(async (words) => {
+        const headers = { 'content-type': 'application/json' };
         const post = (path, body) =>
-          fetch(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }).then((answer) => answer.json());
+          fetch(path, { method: 'POST', headers, body: JSON.stringify(body) }).then((answer) => answer.json());
         const { id } = await post('/api/sessions', {});
         await post(`/api/sessions/${id}/messages`, { text: words });
       }, message);

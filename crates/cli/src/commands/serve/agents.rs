@@ -42,9 +42,10 @@ fn keys(wire: &Wire, agent: &Value) -> Value {
     let name = agent["name"].as_str().unwrap_or_default();
     let own = |key: &str| text_at(wire, &[&["agents", name], key.split('.').collect::<Vec<_>>().as_slice()].concat());
     let profile = text_at(wire, &["tools", "profile"]);
+    let suggestions = models::names_without_asking(&wire.settings);
     let levels = [Access::ReadOnly, Access::WorkspaceWrite, Access::FullAccess];
     json!([
-        { "key": "model", "value": own("model"), "otherwise": agent["model"]["value"], "suggestions": models::names_without_asking(&wire.settings) },
+        { "key": "model", "value": own("model"), "otherwise": agent["model"]["value"], "suggestions": suggestions },
         { "key": "profile", "value": own("tools.profile"), "otherwise": profile, "choices": PROFILES },
         { "key": "access", "value": own("access"), "otherwise": wire.settings.config.access, "choices": levels },
         { "key": "prompt", "value": own("prompt"), "otherwise": null },

@@ -287,7 +287,7 @@ impl GatewayBackend for ServeBackend {
         Box::pin(providers::test(self, name))
     }
 
-    fn covered(&self, rules: &[String], calls: Vec<CallRecord>) -> Result<Vec<CallRecord>, Failure> {
+    fn filter_covered(&self, rules: &[String], calls: Vec<CallRecord>) -> Result<Vec<CallRecord>, Failure> {
         let wire = self.wire_of(None)?;
         let is_covered = |call: &CallRecord| haft_engine::covers_past_call(&*wire.policy, &wire.registry, rules, call);
         Ok(calls.into_iter().filter(is_covered).collect())

@@ -41,10 +41,10 @@ pub(crate) fn providers(settings: &Settings) -> Vec<ListedProvider> {
             names.push(name);
         }
     }
-    names.into_iter().map(|name| listed(settings, name)).collect()
+    names.into_iter().map(|name| list_provider(settings, name)).collect()
 }
 
-fn listed(settings: &Settings, name: String) -> ListedProvider {
+fn list_provider(settings: &Settings, name: String) -> ListedProvider {
     let key = ProviderSetup::new(settings, &name).map(|setup| setup.key).map_err(|failure| failure.message.clone());
     let source = ["api_key_env", "api_key_command"]
         .iter()
