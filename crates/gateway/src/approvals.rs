@@ -158,7 +158,7 @@ impl PageApprovals {
         let can_undo = effects.iter().all(|effect| matches!(effect.kind.as_str(), "read" | "write" | "delete"));
         ApprovalView {
             risk: RiskView::new(&effects, request.is_tainted, can_undo),
-            similar: request.similar.as_ref().map(describe_similar),
+            similar: request.similar.as_ref().map(|width| describe_similar(width, asked)),
             id: request.id.clone(),
             fingerprint: request.fingerprint.clone(),
             session: request.call.session.to_string(),
@@ -202,8 +202,9 @@ impl PageApprovals {
 }
 
 /// Past calls like the one that is asked about.
-fn describe_similar(width: &GrantWidth) -> SimilarView {
-    let since = SystemTime::now().checked_sub(Duration::from_hours(24 * SIMILAR_DAYS)).and_then(timestamp);
+fn describe_similar(width: &GrantWidth, asked: Option<SystemTime>) -> SimilarView {
+    let days = Duration::from_hours(24 * SIMILAR_DAYS);
+    let since = asked.and_then(|asked| asked.checked_sub(days)).and_then(timestamp);
     SimilarView { allowed: width.allowed, denied: width.denied, rule: width.rules.join("\n"), since }
 }
 
