@@ -12,15 +12,13 @@ use haft_config::OwnFile;
 use haft_contract::ports::{Automation, ConfigPart, ConfigPreview, GatewayControl, Journal, SettingsAccess};
 use haft_contract::{BoxFuture, ToolError};
 use haft_gateway::ServedSessions;
-use haft_patch::diff::unified;
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 
 pub(crate) use self::authority::changed_keys;
 use self::patch::edits;
-use super::settings_access::{ModelSettings, hash, pre_image, unsaved};
+use super::settings_access::{ModelSettings, hash, pre_image, settings_difference, unsaved};
 
-const DIFF_CONTEXT: usize = 2;
 /// The largest schema that one answer shows.
 const MOST_SCHEMA_BYTES: usize = 8_000;
 
@@ -95,8 +93,7 @@ impl ServedGateway {
             return Err(ToolError::validation(format!("Nothing was changed, because the file would have an error: {}.", problem.message)));
         }
         let keys = changed_keys(&before.provenance, &after.provenance);
-        let name = own.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let difference = unified(own.text().as_bytes(), text.as_bytes(), &name, DIFF_CONTEXT);
+        let difference = settings_difference(&before.provenance, &after.provenance, own.path());
         let preview = ConfigPreview { keys, difference, file: own.path().display().to_string(), hash: before_hash };
         if preview.keys.is_empty() {
             return Err(ToolError::validation("Nothing changes: the configuration says so already."));

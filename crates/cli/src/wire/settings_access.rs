@@ -1,10 +1,11 @@
 //! The settings that the tool `config` reads, and the few that it sets.
 
+use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use haft_config::{ConfigKey, KEYS, Loaded, ModelSetting, OwnFile, Provenance, SaveError, model_key};
+use haft_config::{ConfigKey, ConfigRow, KEYS, Loaded, ModelSetting, OwnFile, Provenance, SaveError, model_key};
 use haft_contract::ports::{Journal, PreImage, SettingChange, SettingReport, SettingsAccess};
 use haft_contract::{BoxFuture, ToolError};
 use haft_engine::Registry;
@@ -16,8 +17,6 @@ use super::Wire;
 use super::settings::{Settings, check_text};
 use crate::arguments::Common;
 
-/// Lines of the file around a change.
-const DIFF_CONTEXT: usize = 2;
 const NOT_SHOWN: &str = "(not shown)";
 
 /// The settings of this process.
@@ -106,7 +105,7 @@ impl SettingsAccess for ModelSettings {
         let reports: Vec<SettingReport> = rows
             .map(|(row, value)| SettingReport {
                 is_settable: model_key(&row.path).is_some(),
-                value: if is_secret(row.key) { json!(NOT_SHOWN) } else { without_credentials(value) },
+                value: public_value(row.key, value),
                 key: row.path,
                 source: row.source,
             })
@@ -129,7 +128,8 @@ impl SettingsAccess for ModelSettings {
             if own.text() == text {
                 return Ok("(nothing changes: the file says so already)".into());
             }
-            let (path, before) = (own.path().to_owned(), own.text().to_owned());
+            let path = own.path().to_owned();
+            let difference = settings_difference(&self.load(own.text()).provenance, &self.load(&text).provenance, &path);
             journal.keep(pre_image(&own, &text)?).await?;
             let after = text.clone();
             let written = tokio::task::spawn_blocking(move || own.replace(text).map(drop));
@@ -138,8 +138,7 @@ impl SettingsAccess for ModelSettings {
                 journal.withdraw(&path, Some(&hash(&after)?)).await?;
                 return Err(unsaved(&error));
             }
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            Ok(unified(before.as_bytes(), after.as_bytes(), &name, DIFF_CONTEXT))
+            Ok(difference)
         })
     }
 }
@@ -189,15 +188,38 @@ fn is_secret(key: &str) -> bool {
     key.ends_with("api_key_command") || key.starts_with("hooks[]") || of_servers.contains(&key)
 }
 
-/// The user and password of an address are not shown.
+/// The value of a key without what is secret in it.
+fn public_value(key: &str, value: Value) -> Value {
+    if is_secret(key) { json!(NOT_SHOWN) } else { without_credentials(value) }
+}
+
+/// The user, the password and the query of an address are not shown: services put tokens there.
 fn without_credentials(value: Value) -> Value {
-    let Some(text) = value.as_str() else { return value };
-    let Some((scheme, rest)) = text.split_once("://") else { return value };
+    let Some((scheme, rest)) = value.as_str().and_then(|text| text.split_once("://")) else { return value };
+    let (rest, query) = rest.find(['?', '#']).map_or((rest, ""), |at| (&rest[..at], NOT_SHOWN));
     let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    match host.rsplit_once('@') {
-        Some((_, host)) => json!(format!("{scheme}://{NOT_SHOWN}@{host}{path}")),
-        None => value,
-    }
+    let host = host.rsplit_once('@').map_or_else(|| host.to_owned(), |(_, host)| format!("{NOT_SHOWN}@{host}"));
+    let mark = if query.is_empty() { "" } else { "?" };
+    json!(format!("{scheme}://{host}{path}{mark}{query}"))
+}
+
+/// What a change does to the settings, as lines of keys and values. Not lines of the file: beside a key that a model may change stand others
+/// that it must not read.
+pub(super) fn settings_difference(before: &Provenance, after: &Provenance, file: &Path) -> String {
+    let old: BTreeMap<String, Value> = before.rows().into_iter().map(|row| row.path).zip(values(before)).collect();
+    let public = |provenance: &Provenance, is_new: &dyn Fn(&ConfigRow, &Value) -> bool| -> String {
+        let rows = provenance.rows().into_iter().zip(values(provenance)).filter(|(_, value)| !value.is_null());
+        let line = |(row, value): (ConfigRow, Value)| {
+            // What was secret stays so; what replaces it was written by the caller, and the user must see it.
+            let value = if is_new(&row, &value) { value } else { public_value(row.key, value) };
+            format!("{} = {value}\n", row.path)
+        };
+        rows.map(line).collect()
+    };
+    let (was, is) =
+        (public(before, &|_, _| false), public(after, &|row, value| !row.key.starts_with("hooks[]") && old.get(&row.path) != Some(value)));
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    unified(was.as_bytes(), is.as_bytes(), &name, 0)
 }
 
 pub(super) fn unsaved(error: &SaveError) -> ToolError {
@@ -360,7 +382,7 @@ mod tests {
         let change = world.access.check("display.todo_list", &json!("false")).unwrap();
         assert_eq!((&change.before, &change.value), (&json!(true), &json!(false)));
         let diff = world.access.write(&change, &*host.journal).await.unwrap();
-        assert!(diff.contains("-todo_list = true\n+todo_list = false\n"), "{diff}");
+        assert!(diff.ends_with("-display.todo_list = true\n+display.todo_list = false\n"), "{diff}");
         assert_eq!(world.text(), FILE.replace("todo_list = true", "todo_list = false"));
         assert_eq!(host.journal.kept().len(), 1);
         assert_eq!(world.set("display.todo_list", json!("false")).await.unwrap(), "(nothing changes: the file says so already)");

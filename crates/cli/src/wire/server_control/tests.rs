@@ -7,7 +7,9 @@ use crate::output::Output;
 use crate::wire::Wire;
 
 const FILE: &str = "access = \"workspace-write\" # mine\n\n[tools]\nallow = [\"read_file\", \"exec\"]\n\n[rules]\ndeny = [\"exec(git push *)\"]\n\
-                    \n[providers.work]\nprotocol = \"openai\"\nbase_url = \"https://me:pass@host/v1\"\napi_key_command = \"print tok-123\"\n";
+                    \n[providers.work]\nprotocol = \"openai\"\nbase_url = \"https://me:pass@host/v1\"\napi_key_command = \"print tok-123\"\n\
+                    \n[mcp.servers.near]\ncommand = \"serve\" # tok-comment\nargs = [\"--key\", \"tok-argument\"]\n\
+                    env = { TOKEN = \"tok-variable\" }\n[mcp.servers.far]\nurl = \"https://host/mcp?key=tok-query\"\n";
 
 struct TestServer {
     folder: tempfile::TempDir,
@@ -88,12 +90,41 @@ fn configuration_is_read_by_path_and_without_secrets() {
     let part = server.gateway.config("providers").unwrap();
     let text = format!("{:?}", part.settings);
     assert!(text.contains("https://(not shown)@host/v1") && !text.contains("tok-123") && !text.contains("pass@"), "{text}");
+    let servers = format!("{:?}", server.gateway.config("mcp").unwrap().settings);
+    assert!(servers.contains("https://host/mcp?(not shown)") && !servers.contains("tok-"), "{servers}");
     let schema = server.gateway.schema("exec.limits").unwrap();
     assert!(schema["properties"]["memory"].is_object(), "{schema}");
     for part in ["exec", "tools", "mcp", "agents"] {
         assert!(server.gateway.schema(part).unwrap().to_string().len() <= MOST_SCHEMA_BYTES, "{part}");
     }
     assert!(server.gateway.schema("nothing").unwrap_err().message().contains("There is no key 'nothing'"));
+}
+
+#[test]
+fn difference_shows_what_changes_and_nothing_beside_it() {
+    let server = server();
+    for (patch, expected) in [
+        (json!({"mcp.servers.near.deny": ["x"]}), "+mcp.servers.near.deny = [\"x\"]\n"),
+        (json!({"mcp.servers.far.deny": ["x"]}), "+mcp.servers.far.deny = [\"x\"]\n"),
+        (
+            json!({"rules": {"deny": ["exec(git push *)", "exec(rm *)"]}}),
+            "-rules.deny = [\"exec(git push *)\"]\n+rules.deny = [\"exec(git push *)\",\"exec(rm *)\"]\n",
+        ),
+        // The user must see what replaces a secret; the model has written it.
+        (
+            json!({"mcp.servers.near.env.TOKEN": "mine"}),
+            "-mcp.servers.near.env.TOKEN = \"(not shown)\"\n+mcp.servers.near.env.TOKEN = \"mine\"\n",
+        ),
+        (
+            json!({"providers.work.base_url": "https://other/v1"}),
+            "-providers.work.base_url = \"https://(not shown)@host/v1\"\n+providers.work.base_url = \"https://other/v1\"\n",
+        ),
+    ] {
+        let preview = server.gateway.preview(&patch, None).unwrap_or_else(|error| panic!("{patch}: {error:?}"));
+        let changed: String = preview.difference.lines().skip(3).map(|line| format!("{line}\n")).collect();
+        assert_eq!(changed, expected, "{patch}: {}", preview.difference);
+        assert!(!preview.difference.contains("tok-") && !preview.difference.contains("me:pass"), "{}", preview.difference);
+    }
 }
 
 #[tokio::test]
