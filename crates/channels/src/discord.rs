@@ -43,7 +43,13 @@ impl Discord {
             return Err(format!("conversations has '{wrong}', and the id of a channel of Discord is a number"));
         }
         let (token, public_key) = (settings.token()?, settings.public_key.clone());
-        Ok(Self { wire: ChannelWire::new(is_local), base, token, public_key, conversations: settings.conversations.clone() })
+        Ok(Self {
+            wire: ChannelWire::new(is_local, settings.secrets()),
+            base,
+            token,
+            public_key,
+            conversations: settings.conversations.clone(),
+        })
     }
 
     fn request(&self, method: &'static str, path: &str) -> WireRequest {

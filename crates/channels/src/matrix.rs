@@ -44,7 +44,7 @@ impl Matrix {
             return Err("base_url is not set: the address of your Matrix server".into());
         }
         let (base, is_local) = settings.base("")?;
-        Ok(Self { wire: ChannelWire::new(is_local), base, token: settings.token()?, user: settings.user.clone() })
+        Ok(Self { wire: ChannelWire::new(is_local, settings.secrets()), base, token: settings.token()?, user: settings.user.clone() })
     }
 
     fn request(&self, method: &'static str, path: &str) -> WireRequest {

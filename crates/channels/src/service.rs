@@ -245,7 +245,7 @@ impl MessageChannels for ChannelService {
                 is_outward: capabilities.outward,
             })
         };
-        self.channels.iter().filter_map(offer).collect()
+        self.channels.iter().filter_map(offer).filter(|offer| !offer.actions.is_empty()).collect()
     }
 
     fn check(&self, command: &ChannelCommand) -> Result<(), ToolError> {

@@ -95,6 +95,12 @@ impl ChannelSettings {
         Ok((written.trim_end_matches('/').to_owned(), is_local))
     }
 
+    /// What must not be in anything that is shown: a service may repeat an address or a header in its answer.
+    pub(crate) fn secrets(&self) -> Vec<ChannelSecret> {
+        let named = [Some(&self.token), self.app_token.as_ref(), self.secret.as_ref()];
+        named.into_iter().flatten().filter_map(|secret| secret.as_ref().ok()).cloned().collect()
+    }
+
     pub(crate) fn token(&self) -> Result<ChannelSecret, String> {
         self.token.clone()
     }

@@ -46,7 +46,13 @@ impl Slack {
     pub(crate) fn new(settings: &ChannelSettings) -> Result<Self, String> {
         let (base, is_local) = settings.base(BASE)?;
         let socket = settings.app_token.clone().transpose()?.map(SlackSocket::new);
-        Ok(Self { wire: ChannelWire::new(is_local), base, token: settings.token()?, secret: settings.signing_key()?, socket })
+        Ok(Self {
+            wire: ChannelWire::new(is_local, settings.secrets()),
+            base,
+            token: settings.token()?,
+            secret: settings.signing_key()?,
+            socket,
+        })
     }
 
     fn authorized(&self, request: WireRequest) -> WireRequest {

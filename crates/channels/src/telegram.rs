@@ -36,7 +36,7 @@ pub(crate) struct Telegram {
 impl Telegram {
     pub(crate) fn new(settings: &ChannelSettings) -> Result<Self, String> {
         let (base, is_local) = settings.base(BASE)?;
-        Ok(Self { wire: ChannelWire::new(is_local), base, token: settings.token()? })
+        Ok(Self { wire: ChannelWire::new(is_local, settings.secrets()), base, token: settings.token()? })
     }
 
     fn request(&self, method: &str) -> WireRequest {

@@ -32,7 +32,7 @@ impl Webhook {
         let Some(secret) = settings.signing_key()? else {
             return Err("secret_env is not set: requests must be signed".into());
         };
-        Ok(Self { wire: ChannelWire::new(is_local), url, secret })
+        Ok(Self { wire: ChannelWire::new(is_local, settings.secrets()), url, secret })
     }
 
     fn request(&self, body: &Value, key: &str, at: SystemTime) -> Result<WireRequest, SendFailure> {
@@ -54,17 +54,14 @@ impl ChannelDriver for Webhook {
 
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            actions: &[ChannelAction::Send, ChannelAction::Reply],
+            // A channel without an address only receives.
+            actions: if self.url.is_some() { &[ChannelAction::Send, ChannelAction::Reply] } else { &[] },
             attachments: true,
             buttons: false,
             subject: true,
             longest: LONGEST,
             outward: true,
         }
-    }
-
-    fn check(&self, _command: &ChannelCommand) -> Result<(), String> {
-        self.url.as_ref().map(drop).ok_or_else(|| NO_ADDRESS.to_owned())
     }
 
     fn perform<'a>(&'a self, command: &'a ChannelCommand, key: &'a str) -> BoxFuture<'a, Result<ChannelReceipt, SendFailure>> {

@@ -8,8 +8,8 @@ use reqwest::header::{HeaderName, HeaderValue, RETRY_AFTER};
 use reqwest::{Client, Method, Url};
 use serde_json::Value;
 
-use crate::SendFailure;
 use crate::limits::{MOST_ANSWER_BYTES, MOST_RECORDING_BYTES};
+use crate::{ChannelSecret, SendFailure};
 
 const CONNECT: Duration = Duration::from_secs(10);
 /// How long one request may take.
@@ -93,13 +93,15 @@ impl WireAnswer {
 pub(crate) struct ChannelWire {
     /// Whether it reaches this machine alone.
     is_local: bool,
+    /// What no answer may show.
+    secrets: Vec<ChannelSecret>,
     /// Made at the first request: that reads certificates, and most starts of the program send nothing.
     client: OnceLock<Client>,
 }
 
 impl ChannelWire {
-    pub(crate) fn new(is_local: bool) -> Self {
-        Self { is_local, client: OnceLock::new() }
+    pub(crate) fn new(is_local: bool, secrets: Vec<ChannelSecret>) -> Self {
+        Self { is_local, secrets, client: OnceLock::new() }
     }
 
     fn client(&self) -> Result<&Client, SendFailure> {
@@ -142,6 +144,8 @@ impl ChannelWire {
             }
             body.extend_from_slice(&piece);
         }
+        // Before anything is cut or quoted from it: half a secret would not be recognised.
+        self.secrets.iter().for_each(|secret| secret.redact(&mut body));
         Ok(WireAnswer { status, retry_after, body })
     }
 

@@ -6,7 +6,7 @@ mod common;
 use std::time::{Duration, SystemTime};
 
 use common::{Received, Reply, Server, service, settings};
-use haft_channels::AnnouncementOutcome;
+use haft_channels::{AnnouncementOutcome, ChannelSecret, ChannelSettings};
 use haft_contract::ports::{ChannelAction, ChannelCommand, ChannelFile, ChannelKind, MessageChannels, SendOutcome};
 use haft_store::{IntentAnswer, SendIntent};
 use serde_json::json;
@@ -142,6 +142,32 @@ async fn unreachable_service_is_not_delivered_and_no_token_is_in_the_message() {
     assert_eq!(receipt.outcome, SendOutcome::NotDelivered);
     let reason = receipt.reason.unwrap();
     assert!(reason.starts_with("the service cannot be reached") && !reason.contains("TOKEN"), "{reason}");
+}
+
+#[tokio::test]
+async fn service_that_repeats_the_token_does_not_show_it() {
+    let server = Server::start(Vec::new()).await;
+    for kind in HTTP_KINDS.into_iter().filter(|kind| *kind != ChannelKind::Webhook) {
+        let token = "4242:AAsecret-secret_secret";
+        let with_token = ChannelSettings { token: Ok(ChannelSecret::new(token)), ..settings(kind, &server.url) };
+        let (_folder, service, store) = service(vec![with_token]);
+        let page = format!("<html>{}no route /bot{token}/x</html>", " ".repeat(20));
+        server.answer(vec![Reply::status(404, page.clone()), Reply::status(404, json!({"description": page}).to_string())]);
+        let command = ChannelCommand::new(kind.as_str(), recipient(kind), ChannelAction::Send, "x");
+        let receipt = service.perform(&command, "s", "c").await.unwrap();
+        let seen = format!("{receipt:?} {:?} {:?}", service.probe(kind.as_str()).await, store.outgoing(None, 9, SystemTime::now()).await);
+        assert!(receipt.outcome == SendOutcome::NotDelivered && !seen.contains("AAsecret"), "{kind}: {seen}");
+    }
+}
+
+#[tokio::test]
+async fn channel_without_an_address_is_not_offered_for_sending() {
+    let only_receives = ChannelSettings { base_url: None, ..settings(ChannelKind::Webhook, "") };
+    let (_folder, service, _store) = service(vec![only_receives]);
+    assert_eq!((service.offers(), service.reports()[0].fault.clone()), (Vec::new(), None));
+    let command = ChannelCommand::new("webhook", "x", ChannelAction::Send, "x");
+    let error = service.perform(&command, "s", "c").await.unwrap_err();
+    assert_eq!(error.message(), "The channel 'webhook' cannot send.");
 }
 
 #[tokio::test]

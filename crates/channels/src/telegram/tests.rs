@@ -94,6 +94,7 @@ fn updates_are_messages_and_presses_and_nonsense_is_skipped() {
             "message_thread_id": 4, "is_topic_message": true}},
         {"update_id": 12, "callback_query": {"id": "q", "from": from, "data": "y", "message": {"chat": {"id": 5, "type": "private"}}}},
         {"update_id": 13, "message": {"from": {"id": 6, "is_bot": true}, "chat": {"id": 5, "type": "private"}, "text": "bot"}},
+        {"update_id": 13, "callback_query": {"id": "q", "from": from, "game_short_name": "g", "message": {"chat": {"id": 5, "type": "private"}}}},
         {"update_id": 14}, {"update_id": "x", "message": 3}, null, {"update_id": 15, "message": {"chat": {"id": "a"}, "text": 4}}
     ]);
     let sender = crate::driver::IncomingSender { id: "5".into(), username: Some("ann".into()), name: Some("Ann B".into()) };

@@ -32,6 +32,10 @@ fn message(update: &Value) -> Option<IncomingMessage> {
     let chat = &message["chat"];
     let is_bot = from["is_bot"] == true && !press.is_object();
     let text = message["text"].as_str().or(message["caption"].as_str()).unwrap_or_default();
+    // A button of a game stands for nothing.
+    if press.is_object() && !press["data"].is_string() {
+        return None;
+    }
     let voice = voice(message).filter(|_| !press.is_object());
     if is_bot || (text.is_empty() && voice.is_none() && !press.is_object()) {
         return None;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use haft_channels::{CODE_LIFETIME, ChannelReport, ChannelService, new_code};
-use haft_contract::ports::{ChannelKind, SendOutcome};
+use haft_contract::ports::{ChannelAction, ChannelKind, SendOutcome};
 use haft_store::{ChannelStore, OutgoingRecord, PairedSender};
 use haft_text::display;
 use haft_tui::time::local_time;
@@ -78,6 +78,7 @@ fn list(service: &ChannelService, output: &Output) -> Result<Exit, Failure> {
     for report in &reports {
         let (state, style) = match &report.fault {
             Some(fault) => (fault.clone(), ERROR),
+            None if report.actions.is_empty() => ("receives only".to_owned(), GOOD),
             None => (report.actions.iter().map(|action| action.as_str()).collect::<Vec<_>>().join(", "), GOOD),
         };
         let takes = if report.receives { "yes" } else { "no" };
@@ -170,7 +171,7 @@ async fn list_sent(service: &ChannelService, name: Option<&str>, limit: u64, out
             TableCell::new(&record.intent.channel),
             TableCell::new(&record.intent.recipient),
             TableCell::styled(outcome(record), style),
-            TableCell::new(record.reason.as_deref().unwrap_or(&record.intent.excerpt)),
+            TableCell::new(&what_was_sent(record)),
         ]);
     }
     output.show(|| sent.iter().map(sent_json).collect::<Vec<_>>(), || table.render(output.width))
@@ -178,6 +179,16 @@ async fn list_sent(service: &ChannelService, name: Option<&str>, limit: u64, out
 
 fn outcome(record: &OutgoingRecord) -> &'static str {
     record.outcome.map_or("sending", SendOutcome::as_str)
+}
+
+/// The text, or why it did not arrive; an action other than sending is named.
+fn what_was_sent(record: &OutgoingRecord) -> String {
+    let (action, text) = (&record.intent.action, record.reason.as_deref().unwrap_or(&record.intent.excerpt));
+    match (action == ChannelAction::Send.as_str(), text.is_empty()) {
+        (true, _) => text.to_owned(),
+        (false, true) => format!("({action})"),
+        (false, false) => format!("({action}) {text}"),
+    }
 }
 
 fn sent_json(record: &OutgoingRecord) -> Value {

@@ -6,7 +6,7 @@ mod serving;
 
 use std::sync::Arc;
 
-use haft_channels::{ChannelPorts, ChannelSecret, ChannelService, ChannelSettings, StoreOpener};
+use haft_channels::{ChannelPorts, ChannelReport, ChannelSecret, ChannelService, ChannelSettings, StoreOpener};
 use haft_config::{ConfigValue, Provenance};
 use haft_contract::ToolSource;
 use haft_contract::ports::{ChannelKind, MessageChannels, Notifier};
@@ -47,8 +47,12 @@ impl Wire {
             return Ok(());
         }
         let reports = self.channels().reports();
-        let faults: Vec<String> =
-            reports.iter().filter_map(|report| Some(format!("{}: {}", report.name, report.fault.as_ref()?))).collect();
+        let lack = |report: &ChannelReport| match &report.fault {
+            Some(fault) => Some(format!("{}: {fault}", report.name)),
+            None if report.actions.is_empty() => Some(format!("{}: it only receives", report.name)),
+            None => None,
+        };
+        let faults: Vec<String> = reports.iter().filter_map(lack).collect();
         let fault = (!faults.is_empty()).then(|| faults.join("; "));
         let tool = haft_builtin::message_for(self.channels().offers(), fault);
         self.registry.replace(tool, ToolSource::BuiltIn).map(drop).map_err(|error| Failure::failed("execution_error", error.to_string()))
