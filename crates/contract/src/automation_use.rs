@@ -43,13 +43,21 @@ impl<'a> AutomationUse<'a> {
     pub async fn status(&self) -> Result<AutomationStatus, ToolError> {
         self.port()?.status().await
     }
-    /// The jobs of the workspace.
+    /// The jobs of the workspace. Names that were written after untrusted content are brought into this conversation.
     pub async fn list(&self) -> Result<Vec<JobView>, ToolError> {
-        self.port()?.list().await
+        let views = self.port()?.list().await?;
+        if views.iter().any(|view| view.job.is_tainted) {
+            self.cx.mark_untrusted();
+        }
+        Ok(views)
     }
     /// One job, by id, name, or the beginning of one.
     pub async fn find(&self, job: &str) -> Result<JobView, ToolError> {
-        self.port()?.find(job).await
+        let view = self.port()?.find(job).await?;
+        if view.job.is_tainted {
+            self.cx.mark_untrusted();
+        }
+        Ok(view)
     }
     /// The newest runs of a job, or of all. Results of runs that saw untrusted content are brought into this conversation.
     pub async fn runs(&self, job: Option<&str>, limit: usize) -> Result<Vec<JobRun>, ToolError> {
@@ -67,9 +75,9 @@ impl<'a> AutomationUse<'a> {
     pub async fn add(&self, draft: JobDraft) -> Result<JobView, ToolError> {
         self.changeable()?.add(Some(&self.cx.call().session), draft).await
     }
-    /// Changes a job, as planned.
+    /// Changes a job, as planned. What this conversation has read counts for its runs from then on.
     pub async fn update(&self, job: &str, draft: JobDraft) -> Result<JobView, ToolError> {
-        self.changeable()?.update(job, draft).await
+        self.changeable()?.update(Some(&self.cx.call().session), job, draft).await
     }
     /// Removes a job, as planned.
     pub async fn remove(&self, job: &str) -> Result<JobView, ToolError> {

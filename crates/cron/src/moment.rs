@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use jiff::civil::{DateTime, Time, Weekday};
+use jiff::civil::{Date, DateTime, Time, Weekday};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan, Zoned};
 
@@ -14,11 +14,30 @@ pub fn parse_moment(text: &str, zone: &TimeZone, now: SystemTime) -> Result<Syst
     let read =
         exact(trimmed).or_else(|| local(trimmed, zone)).or_else(|| clock_time(trimmed, zone, now)).or_else(|| relative(trimmed, now));
     read.ok_or_else(|| {
+        if is_date(trimmed) {
+            return format!("'{text}' says no time of day; write '{trimmed}T09:00'");
+        }
+        if is_beyond_calendar(trimmed) {
+            return format!("'{text}' lies more than 50 years away");
+        }
         format!(
             "'{text}' is not a time; write one such as '2026-12-24T18:00' (in {}), '2026-12-24T18:00:00Z', '18:00', 'tomorrow 9:00', 'monday 9:00' or '20m'",
             zone_name(zone)
         )
     })
+}
+
+/// A day alone.
+fn is_date(text: &str) -> bool {
+    text.parse::<Date>().is_ok() && text.len() == "2026-12-24".len()
+}
+
+/// Written as a moment, and too late for one: the calendar ends with the year 9999.
+fn is_beyond_calendar(text: &str) -> bool {
+    let Some((year, rest)) = text.split_once('-') else { return false };
+    // As if it were in a leap year that the calendar has whole.
+    let is_moment = || format!("2028-{}", rest.trim_end_matches(['Z', 'z'])).parse::<DateTime>().is_ok();
+    year.bytes().all(|byte| byte.is_ascii_digit()) && (year.len() > 4 || year == "9999") && is_moment()
 }
 
 /// A moment with its zone, as every answer shows it: `Tue 2026-11-17 09:00 CET`.
@@ -185,6 +204,19 @@ mod tests {
     }
 
     #[test]
+    fn what_lacks_a_time_of_day_or_lies_too_late_is_said() {
+        for (text, expected) in [
+            ("2026-12-24", "'2026-12-24' says no time of day; write '2026-12-24T09:00'"),
+            ("9000-01-01", "'9000-01-01' says no time of day; write '9000-01-01T09:00'"),
+            ("9999-12-31T23:59", "'9999-12-31T23:59' lies more than 50 years away"),
+            ("9999-12-31T23:59:59Z", "'9999-12-31T23:59:59Z' lies more than 50 years away"),
+            ("10000-01-01T00:00", "'10000-01-01T00:00' lies more than 50 years away"),
+        ] {
+            assert_eq!(parse_moment(text, &berlin(), now()), Err(expected.to_owned()));
+        }
+    }
+
+    #[test]
     fn what_is_no_moment_is_refused_with_examples() {
         for text in [
             "",
@@ -196,7 +228,6 @@ mod tests {
             "tomorrow",
             "9",
             "99999999999999d",
-            "2026-12-24",
             "monday",
             "next week",
             "next 9:00",

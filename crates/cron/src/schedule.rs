@@ -32,6 +32,8 @@ pub fn parse_schedule(text: &ScheduleText, zone: &str, now: SystemTime) -> Resul
             JobSchedule::Cron { expression: recurrence(words).unwrap_or_default(), zone: name }
         }
         (None, Some(every), None) => every_schedule(every, text.anchor.as_deref(), &zone_named, name, now)?,
+        // `every 5 minutes`, wherever it is written.
+        (None, None, Some(words)) if is_interval(words) => every_schedule(words, text.anchor.as_deref(), &zone_named, name, now)?,
         (None, None, Some(cron)) => cron_schedule(cron, name)?,
         (None, None, None) => return Err("say when it runs: 'at' (once), 'every' (an interval) or 'cron' (an expression)".into()),
         _ => return Err("'at', 'every' and 'cron' exclude each other; give one of them".into()),
@@ -94,6 +96,11 @@ fn cron_schedule(cron: &str, zone: String) -> Result<JobSchedule, String> {
     Ok(JobSchedule::Cron { expression: expression.to_owned(), zone })
 }
 
+/// An interval in words, with its number; `every day` may mean a time of day, and says none.
+fn is_interval(words: &str) -> bool {
+    words.trim().to_lowercase().starts_with("every ") && words.contains(|ch: char| ch.is_ascii_digit()) && parse_duration(words).is_ok()
+}
+
 /// Refuses what never runs, runs too often or lies too far away.
 fn check(schedule: &JobSchedule, now: SystemTime) -> Result<(), String> {
     let never = || match schedule {
@@ -146,6 +153,8 @@ mod tests {
         assert_eq!(read(None, None, Some(" 0 9 * * 1-5 "), None), Ok(cron("Europe/Berlin")));
         assert_eq!(read(None, None, Some("0 9 * * 1-5"), Some("Asia/Tokyo")), Ok(cron("Asia/Tokyo")));
         assert_eq!(read(None, Some("weekday at 9"), None, None), Ok(cron("Europe/Berlin")), "as people say it");
+        let every = JobSchedule::Every { every: Duration::from_mins(5), anchor: now(), zone: "Europe/Berlin".into() };
+        assert_eq!(read(None, None, Some("Every 5 minutes"), None), Ok(every), "an interval in the wrong place");
         assert_eq!(read(None, None, Some("every weekday at 9:00"), Some("Asia/Tokyo")), Ok(cron("Asia/Tokyo")));
     }
 

@@ -116,15 +116,24 @@ impl CronService {
         }
     }
 
+    /// Whether a conversation has read untrusted content.
+    async fn is_tainted(&self, session: Option<&str>) -> Result<bool, ToolError> {
+        match session {
+            Some(session) => match self.parts.sessions.taint(session).await {
+                Ok(taint) => Ok(taint.untrusted),
+                // Of a call without a conversation.
+                Err(StoreError::Missing { .. }) => Ok(false),
+                Err(error) => Err(unusable(error)),
+            },
+            None => Ok(false),
+        }
+    }
+
     async fn add_job(&self, session: Option<&str>, draft: JobDraft) -> Result<JobView, ToolError> {
         if self.parts.store.job_count(&self.parts.workspace).await.map_err(unusable)? >= MOST_JOBS {
             return Err(ToolError::validation(format!("{MOST_JOBS} jobs are the most of a folder. Remove some first.")));
         }
-        let taint = match session {
-            Some(session) => self.parts.sessions.taint(session).await.unwrap_or_default(),
-            None => haft_store::StoredTaint::default(),
-        };
-        let origin = JobOrigin { workspace: &self.parts.workspace, session, is_tainted: taint.untrusted };
+        let origin = JobOrigin { workspace: &self.parts.workspace, session, is_tainted: self.is_tainted(session).await? };
         let job = new_job(draft, &origin, &self.zone(), self.parts.clock.now()).map_err(wrong)?;
         if !self.commit(AutomationChange { job: Some(job.clone()), ..AutomationChange::default() }).await? {
             return Err(ToolError::execution("The job was not added, because its id is taken. Try again."));
@@ -182,11 +191,17 @@ impl Automation for CronService {
         Box::pin(self.add_job(session, draft))
     }
 
-    fn update<'a>(&'a self, job: &'a str, draft: JobDraft) -> BoxFuture<'a, Result<JobView, ToolError>> {
+    fn update<'a>(&'a self, session: Option<&'a str>, job: &'a str, draft: JobDraft) -> BoxFuture<'a, Result<JobView, ToolError>> {
         Box::pin(async move {
-            let now = self.parts.clock.now();
+            if draft == JobDraft::default() {
+                return Err(ToolError::validation("Say what changes: a time, 'message', 'enabled' or another field of the job."));
+            }
+            let (now, is_tainted) = (self.parts.clock.now(), self.is_tainted(session).await?);
             let change = |job: &ScheduledJob| {
-                Ok(AutomationChange { job: Some(changed_job(job, draft.clone(), now)?), ..AutomationChange::default() })
+                let mut changed = changed_job(job, draft.clone(), now)?;
+                // What a conversation writes after untrusted content stays untrusted, also in a job that another has made.
+                changed.is_tainted |= is_tainted;
+                Ok(AutomationChange { job: Some(changed), ..AutomationChange::default() })
             };
             let id = self.change(job, change).await?.id;
             self.find(&id).await

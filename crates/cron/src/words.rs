@@ -1,5 +1,7 @@
 //! Schedules and runs in words.
 
+use std::time::Duration;
+
 use haft_contract::ports::{DeliveryState, JobRun, JobSchedule, RunState};
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
@@ -15,8 +17,17 @@ pub fn describe(schedule: &JobSchedule) -> String {
     let zone = TimeZone::get(schedule.zone()).unwrap_or(TimeZone::UTC);
     match schedule {
         JobSchedule::At { at, .. } => format!("once, on {}", show_moment(*at, &zone)),
-        JobSchedule::Every { every, .. } => format!("every {}", duration_words(*every)),
+        JobSchedule::Every { every, .. } => format!("every {}", interval_words(*every)),
         JobSchedule::Cron { expression, zone } => format!("{} ({zone})", simple(expression).unwrap_or_else(|| in_full(expression))),
+    }
+}
+
+/// `hour` of one hour, `90 minutes` of more.
+fn interval_words(every: Duration) -> String {
+    let words = duration_words(every);
+    match words.strip_prefix("1 ") {
+        Some(unit) if !unit.contains(' ') => unit.to_owned(),
+        _ => words,
     }
 }
 
@@ -75,7 +86,7 @@ pub fn run_line(run: &JobRun, zone: &TimeZone) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, SystemTime};
+    use std::time::SystemTime;
 
     use super::*;
 
@@ -109,6 +120,10 @@ mod tests {
         ] {
             let schedule = JobSchedule::Cron { expression: expression.into(), zone: "Europe/Berlin".into() };
             assert_eq!(describe(&schedule), words, "{expression}");
+        }
+        for (minutes, words) in [(1, "every minute"), (60, "every hour"), (90, "every 1 hour 30 minutes"), (2880, "every 2 days")] {
+            let schedule = JobSchedule::Every { every: Duration::from_mins(minutes), anchor: SystemTime::UNIX_EPOCH, zone: "UTC".into() };
+            assert_eq!(describe(&schedule), words);
         }
     }
 }

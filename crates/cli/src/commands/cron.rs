@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use haft_contract::ports::{Automation, JobDraft, JobRun, JobView, ScheduleText};
+use haft_contract::ports::{Automation, DeliveryState, JobDraft, JobRun, JobView, RunState, ScheduleText};
 use haft_contract::{ErrorKind, ToolError};
 use haft_text::display;
 use jiff::tz::TimeZone;
@@ -80,7 +80,7 @@ fn draft(request: &AddJobArgs) -> JobDraft {
 }
 
 async fn switch(jobs: &dyn Automation, job: &str, enabled: bool) -> Result<JobView, Failure> {
-    jobs.update(job, JobDraft { enabled: Some(enabled), ..JobDraft::default() }).await.map_err(failed)
+    jobs.update(None, job, JobDraft { enabled: Some(enabled), ..JobDraft::default() }).await.map_err(failed)
 }
 
 /// Says so where nothing runs the jobs.
@@ -121,7 +121,7 @@ async fn list(jobs: &dyn Automation, output: &Output) -> Result<Exit, Failure> {
     let mut table = Table::new(&columns);
     for view in &views {
         let next = next_text(view);
-        let last = view.last_run.as_ref().map(|run| run.state.to_string()).unwrap_or_default();
+        let last = view.last_run.as_ref().map(last_text).unwrap_or_default();
         let style = if view.job.enabled { GOOD } else { DIM };
         table.row(vec![
             TableCell::new(&view.job.id),
@@ -132,6 +132,16 @@ async fn list(jobs: &dyn Automation, output: &Output) -> Result<Exit, Failure> {
         ]);
     }
     output.show(|| views.iter().map(job_json).collect::<Vec<_>>(), || table.render(output.width))
+}
+
+/// What became of a run, and of its result if that is another matter.
+fn last_text(run: &JobRun) -> String {
+    match run.delivery {
+        DeliveryState::NotDelivered | DeliveryState::Unknown if run.state != RunState::Skipped => {
+            format!("{}, {}", run.state, if run.delivery == DeliveryState::Unknown { "delivery unknown" } else { "not delivered" })
+        }
+        _ => run.state.to_string(),
+    }
 }
 
 fn next_text(view: &JobView) -> String {
@@ -171,6 +181,9 @@ fn page(view: &JobView, runs: &[JobRun]) -> String {
     page.line(format_args!("  does      {}", display::escape_line(&job.task)));
     let to = job.delivery.to.as_deref().map(|to| format!(" to {to}")).unwrap_or_default();
     page.line(format_args!("  where     {}; delivery {}{}", job.target, job.delivery.mode, display::escape_line(&to)));
+    let (agent, model) = (job.agent.as_deref().unwrap_or("main"), job.model.as_deref());
+    let model = model.map(|model| format!("; model {model}")).unwrap_or_default();
+    page.line(format_args!("  with      agent {}{}", display::escape_line(agent), display::escape_line(&model)));
     page.line(format_args!("  policies  missed = {}, overlap = {}", job.missed, job.overlap));
     if job.failures > 0 {
         page.line(format_args!("  failures  {} in a row", job.failures));

@@ -136,8 +136,8 @@ impl Automation for FolderAutomation {
     fn add<'a>(&'a self, session: Option<&'a str>, draft: JobDraft) -> BoxFuture<'a, Result<JobView, ToolError>> {
         Box::pin(async move { self.service()?.add(session, draft).await })
     }
-    fn update<'a>(&'a self, job: &'a str, draft: JobDraft) -> BoxFuture<'a, Result<JobView, ToolError>> {
-        Box::pin(async move { self.service()?.update(job, draft).await })
+    fn update<'a>(&'a self, session: Option<&'a str>, job: &'a str, draft: JobDraft) -> BoxFuture<'a, Result<JobView, ToolError>> {
+        Box::pin(async move { self.service()?.update(session, job, draft).await })
     }
     fn remove<'a>(&'a self, job: &'a str) -> BoxFuture<'a, Result<JobView, ToolError>> {
         Box::pin(async move { self.service()?.remove(job).await })

@@ -80,7 +80,7 @@ pub trait Automation: Send + Sync {
     /// Adds a job for a session.
     fn add<'a>(&'a self, session: Option<&'a str>, draft: JobDraft) -> BoxFuture<'a, Result<JobView, ToolError>>;
     /// Changes a job.
-    fn update<'a>(&'a self, job: &'a str, draft: JobDraft) -> BoxFuture<'a, Result<JobView, ToolError>>;
+    fn update<'a>(&'a self, session: Option<&'a str>, job: &'a str, draft: JobDraft) -> BoxFuture<'a, Result<JobView, ToolError>>;
     /// Removes a job; its runs stay in the list.
     fn remove<'a>(&'a self, job: &'a str) -> BoxFuture<'a, Result<JobView, ToolError>>;
     /// Runs a job now, or only if it is due; `None` if it was not.

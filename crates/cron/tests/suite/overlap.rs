@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use haft_contract::ports::{Automation, JobDraft, OverlapRule, RunState};
-use haft_store::AutomationStore;
+use haft_store::{AutomationStore, NewSession, StoredTaint};
 
 use super::world::{MINUTE, WORKSPACE, World, at, cron, every, once, utc};
 
@@ -73,15 +73,42 @@ async fn paused_removed_and_changed_jobs_do_what_the_user_said() {
     for name in ["paused", "removed", "moved", "resumed"] {
         process.add(every(name, "10m")).await;
     }
-    process.service.update("paused", off(false)).await.unwrap();
-    process.service.update("resumed", off(false)).await.unwrap();
-    process.service.update("resumed", off(true)).await.unwrap();
+    process.service.update(None, "paused", off(false)).await.unwrap();
+    process.service.update(None, "resumed", off(false)).await.unwrap();
+    process.service.update(None, "resumed", off(true)).await.unwrap();
     process.service.remove("removed").await.unwrap();
-    let moved = process.service.update("moved", JobDraft { name: None, task: None, ..cron("", "15 8 * * *", Some("UTC")) }).await;
+    let moved = process.service.update(None, "moved", JobDraft { name: None, task: None, ..cron("", "15 8 * * *", Some("UTC")) }).await;
     assert_eq!(moved.unwrap().words, "every day at 08:15 (UTC)");
     process.work_until(at("2026-11-17T08:20:00Z")).await;
     let runs: Vec<String> = process.runs().await.iter().map(|run| format!("{} {}", run.name, utc(run.due))).collect();
     assert_eq!(runs, ["resumed 11-17 08:10", "moved 11-17 08:15", "resumed 11-17 08:20"]);
+}
+
+#[tokio::test]
+async fn job_that_a_conversation_changes_after_untrusted_content_is_untrusted() {
+    let world = World::new("2026-11-17T08:00:00Z");
+    let process = world.start();
+    let mut sessions = Vec::new();
+    for untrusted in [false, true] {
+        let id = process.sessions.create(NewSession::new("main", Path::new(WORKSPACE))).await.unwrap().id;
+        process.sessions.add_taint(&id, StoredTaint { private: false, untrusted }).await.unwrap();
+        sessions.push(id);
+    }
+    process.add(every("report", "10m")).await;
+    let text = |task: &str| JobDraft { task: Some(task.into()), ..JobDraft::default() };
+    // Who changes it, and whether its runs are untrusted from then on.
+    for (session, is_tainted) in [
+        (None, false),
+        (Some(sessions[0].as_str()), false),
+        (Some("of a single call"), false),
+        (Some(sessions[1].as_str()), true),
+        (None, true),
+    ] {
+        let view = process.service.update(session, "report", text("send it")).await.unwrap();
+        assert_eq!(view.job.is_tainted, is_tainted, "{session:?}");
+    }
+    let error = process.service.update(None, "report", JobDraft::default()).await.unwrap_err();
+    assert!(error.message().starts_with("Say what changes"), "{error:?}");
 }
 
 #[tokio::test]

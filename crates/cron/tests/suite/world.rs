@@ -12,7 +12,7 @@ use haft_contract::ports::{
     ScheduleText, ScheduledJob,
 };
 use haft_cron::{CronService, JobExecutor, RunOutcome, Scheduler, SchedulerParts, ServiceParts, WebhookSender};
-use haft_store::{AutomationChange, AutomationStore, RunOwner, SqliteCallLog, StoreError};
+use haft_store::{AutomationChange, AutomationStore, RunOwner, SessionStore, SqliteCallLog, StoreError};
 use jiff::Timestamp;
 use serde_json::Value;
 use tokio::sync::Notify;
@@ -122,15 +122,16 @@ impl World {
             changed: Arc::clone(&changed),
             notices: Arc::new(move |notice: &JobNotice| told.lock().unwrap().notices.push(notice.text.clone())),
         });
+        let sessions: Arc<dyn SessionStore> = Arc::new(log.sessions());
         let service = CronService::new(ServiceParts {
             store: Arc::clone(&store) as _,
-            sessions: Arc::new(log.sessions()),
+            sessions: Arc::clone(&sessions),
             clock: Arc::new(self.clock.clone()),
             workspace: WORKSPACE.into(),
             changed: Arc::new(move || changed.notify_one()),
             is_served: Arc::new(|| true),
         });
-        Process { scheduler, service, store, clock: self.clock.clone() }
+        Process { scheduler, service, store, sessions, clock: self.clock.clone() }
     }
 
     /// Lets a process of its own work in its own runtime, and kills it: its tasks end where they are.
@@ -151,6 +152,7 @@ pub(crate) struct Process {
     pub(crate) scheduler: Scheduler,
     pub(crate) service: CronService,
     pub(crate) store: Arc<MortalStore>,
+    pub(crate) sessions: Arc<dyn SessionStore>,
     clock: TestClock,
 }
 

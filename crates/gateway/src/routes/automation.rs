@@ -132,7 +132,7 @@ pub(super) async fn change(
     Body(request): Body<JobRequest>,
 ) -> Answer<Value> {
     token.need(Scope::Admin)?;
-    let view = app.backend.automation()?.update(&id, request.draft()?).await.map_err(refused)?;
+    let view = app.backend.automation()?.update(None, &id, request.draft()?).await.map_err(refused)?;
     app.changed("automation");
     Ok(Json(job_json(&view)))
 }

@@ -36,7 +36,7 @@ impl Automation for Jobs {
         self.0.lock().unwrap().push(("add".into(), draft));
         Box::pin(async { unused() })
     }
-    fn update<'a>(&'a self, job: &'a str, draft: JobDraft) -> BoxFuture<'a, Result<JobView, ToolError>> {
+    fn update<'a>(&'a self, _: Option<&'a str>, job: &'a str, draft: JobDraft) -> BoxFuture<'a, Result<JobView, ToolError>> {
         self.0.lock().unwrap().push((format!("update {job}"), draft));
         Box::pin(async { unused() })
     }
