@@ -28,7 +28,7 @@ pub(crate) fn output_schema(definition: &ToolDefinition) -> Option<&Value> {
     definition.output.as_deref().filter(|schema| schema["type"] == "object")
 }
 
-fn annotations(definition: &ToolDefinition) -> ToolAnnotations {
+pub(crate) fn annotations(definition: &ToolDefinition) -> ToolAnnotations {
     let hints = definition.hints;
     ToolAnnotations::with_title(definition.label.as_ref())
         .read_only(hints.read_only)

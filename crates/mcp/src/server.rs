@@ -3,16 +3,21 @@
 //! A [`ToolBackend`] gives the tools, and an agent session for each client. [`serve_stdio`] answers one client, [`HttpListener`] several,
 //! each with its own session. Every call passes the whole pipeline of the engine: policy, hooks, history, limits.
 
+mod answer;
 mod approvals;
 mod backend;
 mod calls;
 mod client_session;
 mod completion;
+mod early_call;
 mod handler;
 mod http;
 mod input_required;
+mod listing;
 mod log;
+mod message;
 mod paging;
+mod pending;
 mod prompt_watch;
 mod prompts;
 mod questions;

@@ -4,6 +4,7 @@
 mod suite {
     mod asking;
     mod conformance;
+    mod direct_calls;
     mod fixtures;
     mod http;
     mod lifecycle;

@@ -34,6 +34,8 @@ pub(super) struct ElicitingApprover {
 impl ElicitingApprover {
     async fn answer(&self, request: &ApprovalRequest) -> Option<ElicitResult> {
         let form = form(self.backend.describe(request), request)?;
+        // A call may run before its request has a stream (see `early_call`).
+        tokio::task::yield_now().await;
         match self.routes.questions(&request.call.id) {
             Questions::Elicit(peer) => peer.create_elicitation_with_timeout(form, request.time_limit).await.ok(),
             Questions::InputRequired(sender, _) => {

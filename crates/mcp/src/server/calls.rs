@@ -1,7 +1,8 @@
 //! `tools/call`: a call through the engine, its progress on the way, and its result.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -19,10 +20,11 @@ use tokio_util::sync::CancellationToken;
 use super::approvals::can_ask;
 use super::backend::ClientAgent;
 use super::client_session::{ClientSession, is_stateless};
+use super::early_call::EarlyCall;
 use super::input_required::DetachedCall;
 use super::log::{ClientLog, LogSeverity};
 use super::resources;
-use super::routes::{CallMessage, Questions, level_of};
+use super::routes::{CallMessage, Questions, RouteGuard, level_of};
 use crate::convert::{self, ResultShape};
 
 /// The name under which messages are logged that belong to no call.
@@ -52,6 +54,9 @@ impl ClientSession {
             let call = self.waiting.resume(&request, state)?;
             return Box::pin(self.waiting.advance(&request, call, &context.ct)).await;
         }
+        if let Some(early) = EarlyCall::take(&context) {
+            return Box::pin(self.continue_early(request.name, shape, early, context)).await;
+        }
         let slot = Arc::clone(&self.slots).try_acquire_owned();
         let slot = slot.map_err(|_| ErrorData::internal_error("Too many calls run at once: wait for some of them first.", None))?;
         let capabilities = context.client_capabilities();
@@ -67,6 +72,53 @@ impl ClientSession {
         let call = run.detach(&request, slot);
         Box::pin(self.waiting.advance(&request, call, &context.ct)).await
     }
+
+    /// Answers a call that runs already.
+    async fn continue_early(
+        self: &Arc<Self>,
+        name: Cow<'static, str>,
+        shape: ResultShape,
+        early: EarlyCall,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let EarlyCall { agent, mut running, messages, route, cancel, slot: _slot } = early;
+        let (token, log) = (context.meta.get_progress_token(), Arc::clone(&self.log));
+        let run = CallRun { client: Arc::clone(self), agent, shape, peer: context.peer.clone(), token, log };
+        let running = async {
+            tokio::select! {
+                biased;
+                result = &mut running => result,
+                () = context.ct.cancelled() => {
+                    cancel.cancel();
+                    running.await
+                }
+            }
+        };
+        let result = run.forward_until(pin!(running), route, messages, &name).await;
+        run.deliver(result, false).await.map(CallToolResponse::from)
+    }
+}
+
+/// The call of a request.
+pub(super) fn tool_call(request: CallToolRequestParams) -> ToolCall {
+    let arguments = Arguments::Json(Value::Object(request.arguments.unwrap_or_default()));
+    ToolCall::new(call_id(), request.name.as_ref(), arguments)
+}
+
+/// What the client is told of a result. Links lead to what was cut from it.
+pub(super) fn answer_of(result: ToolResult, shape: ResultShape, links: Vec<Resource>) -> Result<CallToolResult, ErrorData> {
+    match &result.outcome {
+        Err(error) if error.kind() == ErrorKind::ToolNotFound => Err(ErrorData::invalid_params(error.message().to_owned(), None)),
+        _ => Ok(convert::call_result(result, shape, links)),
+    }
+}
+
+/// Resources with what was cut from the result.
+pub(super) fn links(agent: &ClientAgent, result: &ToolResult) -> Vec<Resource> {
+    let Ok(output) = &result.outcome else { return Vec::new() };
+    let paths = output.texts().filter_map(spill_path);
+    let listing = |path: PathBuf| agent.resources.iter().find_map(|source| source.of_path(&path));
+    paths.filter_map(listing).map(resources::listed).collect()
 }
 
 /// A call with everything that it needs.
@@ -88,25 +140,34 @@ impl CallRun {
         stateless: bool,
     ) -> Result<CallToolResult, ErrorData> {
         let result = self.run(request, questions, cancel).await;
-        if let Err(error) = &result.outcome
-            && error.kind() == ErrorKind::ToolNotFound
-        {
-            return Err(ErrorData::invalid_params(error.message().to_owned(), None));
-        }
-        let links = self.links(&result);
+        self.deliver(result, stateless).await
+    }
+
+    async fn deliver(&self, result: ToolResult, stateless: bool) -> Result<CallToolResult, ErrorData> {
+        let links = links(&self.agent, &result);
         if !links.is_empty() && !stateless {
             self.peer.notify_resource_list_changed().await.ok();
         }
-        Ok(convert::call_result(result, self.shape, links))
+        answer_of(result, self.shape, links)
     }
 
-    /// Runs the call; its messages reach the client before its result.
     async fn run(&self, request: CallToolRequestParams, questions: Questions, cancel: &CancellationToken) -> ToolResult {
-        let arguments = Arguments::Json(Value::Object(request.arguments.unwrap_or_default()));
-        let call = ToolCall::new(call_id(), request.name.as_ref(), arguments);
+        let name = request.name.clone();
+        let call = tool_call(request);
         let (route, messages) = self.client.routes.add(&call.id, questions);
-        let mut forwarding = pin!(self.forward(messages, &request.name).fuse());
-        let mut running = pin!(self.agent.engine.run_until(call, &self.agent.session, cancel));
+        let running = pin!(self.agent.engine.run_until(call, &self.agent.session, cancel));
+        self.forward_until(running, route, messages, &name).await
+    }
+
+    /// Waits for the result of a call; its messages reach the client before it.
+    async fn forward_until(
+        &self,
+        mut running: Pin<&mut (impl Future<Output = ToolResult> + Send)>,
+        route: RouteGuard,
+        messages: mpsc::Receiver<CallMessage>,
+        name: &str,
+    ) -> ToolResult {
+        let mut forwarding = pin!(self.forward(messages, name).fuse());
         let result = tokio::select! {
             biased;
             result = &mut running => result,
@@ -141,14 +202,6 @@ impl CallRun {
             drop(slot);
         });
         DetachedCall { result, questions, guard: cancel.drop_guard() }
-    }
-
-    /// Resources with what was cut from the result.
-    fn links(&self, result: &ToolResult) -> Vec<Resource> {
-        let Ok(output) = &result.outcome else { return Vec::new() };
-        let paths = output.texts().filter_map(spill_path);
-        let listing = |path: PathBuf| self.agent.resources.iter().find_map(|source| source.of_path(&path));
-        paths.filter_map(listing).map(resources::listed).collect()
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the server holds for one client: its agent, its running calls, its subscriptions.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use haft_contract::ports::{Approver, SmallModel, UserQuestions};
 use rmcp::model::{ClientCapabilities, ProtocolVersion};
@@ -14,6 +14,7 @@ use super::approvals::{ElicitingApprover, can_ask};
 use super::backend::{ClientAgent, ClientPorts, ToolBackend};
 use super::input_required::WaitingCalls;
 use super::log::ClientLog;
+use super::pending::PendingRequests;
 use super::prompt_watch::PromptWatch;
 use super::questions::ElicitingQuestions;
 use super::roots;
@@ -31,6 +32,12 @@ struct AgentCells {
     silent: OnceCell<Arc<ClientAgent>>,
 }
 
+impl AgentCells {
+    fn get(&self, asks: bool) -> &OnceCell<Arc<ClientAgent>> {
+        if asks { &self.asking } else { &self.silent }
+    }
+}
+
 /// One client.
 pub(super) struct ClientSession {
     pub(super) backend: Arc<dyn ToolBackend>,
@@ -40,6 +47,9 @@ pub(super) struct ClientSession {
     pub(super) slots: Arc<Semaphore>,
     pub(super) subscriptions: Subscriptions,
     pub(super) prompt_watch: PromptWatch,
+    /// Its requests over HTTP that have no answer yet.
+    pub(super) requests: Arc<PendingRequests>,
+    direct: OnceLock<Peer<RoleServer>>,
     agents: Mutex<Arc<AgentCells>>,
     roots: Mutex<Option<Vec<PathBuf>>>,
     closing: CancellationToken,
@@ -58,6 +68,8 @@ impl ClientSession {
             slots: Arc::new(Semaphore::new(MOST_CALLS as usize)),
             subscriptions: Subscriptions::default(),
             prompt_watch: PromptWatch::default(),
+            requests: Arc::default(),
+            direct: OnceLock::new(),
             agents: Mutex::default(),
             roots: Mutex::default(),
             _end: closing.clone().drop_guard(),
@@ -68,6 +80,16 @@ impl ClientSession {
     /// Ends when the client has gone.
     pub(super) fn closing(&self) -> &CancellationToken {
         &self.closing
+    }
+
+    /// Lets the calls of this client be answered without the SDK: it has shaken hands, so that no request has to say who sends it.
+    pub(super) fn allow_direct_calls(&self, peer: &Peer<RoleServer>) {
+        self.direct.get_or_init(|| peer.clone());
+    }
+
+    /// The client, if its calls can be answered without the SDK.
+    pub(super) fn direct_peer(&self) -> Option<&Peer<RoleServer>> {
+        self.direct.get()
     }
 
     /// Waits until every slot of a call is free, and keeps them.
@@ -88,9 +110,9 @@ impl ClientSession {
         context: &RequestContext<RoleServer>,
         capabilities: Option<&ClientCapabilities>,
     ) -> Result<Arc<ClientAgent>, ErrorData> {
-        let cells = Arc::clone(&self.agents.lock().unwrap_or_else(PoisonError::into_inner));
+        let cells = self.cells();
         let asks = can_ask(capabilities);
-        let cell = if asks { &cells.asking } else { &cells.silent };
+        let cell = cells.get(asks);
         if let Some(agent) = cell.get() {
             return Ok(Arc::clone(agent));
         }
@@ -135,9 +157,18 @@ impl ClientSession {
         }
     }
 
+    fn cells(&self) -> Arc<AgentCells> {
+        Arc::clone(&self.agents.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The agent for requests of a client that can ask, or cannot, if it was built before.
+    pub(super) fn open_agent(&self, asks: bool) -> Option<Arc<ClientAgent>> {
+        self.cells().get(asks).get().cloned()
+    }
+
     /// The agents that were built so far.
     pub(super) fn open_agents(&self) -> Vec<Arc<ClientAgent>> {
-        let cells = Arc::clone(&self.agents.lock().unwrap_or_else(PoisonError::into_inner));
+        let cells = self.cells();
         [&cells.asking, &cells.silent].into_iter().filter_map(OnceCell::get).cloned().collect()
     }
 }

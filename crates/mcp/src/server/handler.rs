@@ -1,7 +1,6 @@
 //! The methods of the protocol, each handed to the part that answers it.
 #![expect(deprecated, reason = "clients of earlier versions use logging, roots and subscriptions")]
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rmcp::model::{
@@ -16,10 +15,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::backend::ToolBackend;
 use super::client_session::{ClientSession, is_stateless};
+use super::http::OpenedSession;
+use super::listing::ToolListing;
 use super::prompt_watch::PromptVersions;
 use super::subscriptions::{LOOK_EVERY, MOST_SUBSCRIPTIONS, ResourceWatch};
 use super::{completion, paging, prompts, resources};
-use crate::convert::{self, ResultShape};
+use crate::convert::ResultShape;
 
 /// What clients are told about the server.
 const INSTRUCTIONS: &str = "The tools of Haft. Every call passes the policy of its user: a refusal says why, and repeating the call does \
@@ -30,8 +31,6 @@ const INSTRUCTIONS: &str = "The tools of Haft. Every call passes the policy of i
 pub(super) struct ToolServer {
     shared: Arc<SharedParts>,
     own: Arc<OnceLock<Arc<ClientSession>>>,
-    /// Where calls are answered without the SDK: the client, once it has shaken hands.
-    direct: Option<Arc<OnceLock<Peer<RoleServer>>>>,
 }
 
 haft_contract::opaque_debug!(ToolServer);
@@ -45,33 +44,26 @@ struct SharedParts {
     listing: Mutex<Option<Arc<ToolListing>>>,
 }
 
-/// The tools as clients are shown them.
-struct ToolListing {
-    version: u64,
-    tools: Vec<Tool>,
-    places: HashMap<String, usize>,
-}
-
 impl ToolServer {
     /// A server of these tools. Cancelling the token ends every call.
     pub(super) fn new(backend: Arc<dyn ToolBackend>, closing: CancellationToken) -> Self {
         let shared = SharedParts { backend, closing, stateless: OnceLock::new(), listing: Mutex::default() };
-        Self { shared: Arc::new(shared), own: Arc::default(), direct: None }
+        Self { shared: Arc::new(shared), own: Arc::default() }
     }
 
-    /// Lets the transport answer calls without the SDK.
-    pub(super) fn with_direct_calls(self) -> Self {
-        Self { direct: Some(Arc::default()), ..self }
+    /// The client, if its calls can be answered without the SDK.
+    pub(super) fn direct_peer(&self) -> Option<Peer<RoleServer>> {
+        self.own.get()?.direct_peer().cloned()
     }
 
-    /// The client, if its calls can be answered without the SDK: it has shaken hands, so that no request has to say who sends it.
-    pub(super) fn direct_peer(&self) -> Option<&Peer<RoleServer>> {
-        self.direct.as_ref()?.get()
+    /// The form of the results of a tool.
+    pub(super) fn shape(&self, tool: &str) -> ResultShape {
+        self.listing().shape(tool)
     }
 
     /// A server of the same tools for another client.
     pub(super) fn for_next_client(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared), own: Arc::default(), direct: None }
+        Self { shared: Arc::clone(&self.shared), own: Arc::default() }
     }
 
     /// Waits until no call runs. Calls that come meanwhile are refused.
@@ -89,16 +81,14 @@ impl ToolServer {
         Arc::new(ClientSession::new(Arc::clone(&self.shared.backend), &self.shared.closing))
     }
 
-    fn listing(&self) -> Arc<ToolListing> {
+    /// The tools as they are now.
+    pub(super) fn listing(&self) -> Arc<ToolListing> {
         let version = *self.shared.backend.changes().borrow();
         let mut listing = self.shared.listing.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(current) = listing.as_ref().filter(|listing| listing.version == version) {
             return Arc::clone(current);
         }
-        let (entries, dialect) = (self.shared.backend.tools(), self.shared.backend.dialect());
-        let tools: Vec<Tool> = entries.iter().map(|entry| convert::tool(entry.definition(), dialect)).collect();
-        let places = tools.iter().enumerate().map(|(place, tool)| (tool.name.clone().into_owned(), place)).collect();
-        let current = Arc::new(ToolListing { version, tools, places });
+        let current = Arc::new(ToolListing::new(version, &*self.shared.backend));
         *listing = Some(Arc::clone(&current));
         current
     }
@@ -146,12 +136,6 @@ impl ToolServer {
     }
 }
 
-impl ToolListing {
-    fn get(&self, name: &str) -> Option<&Tool> {
-        self.places.get(name).map(|place| &self.tools[*place])
-    }
-}
-
 fn capabilities() -> ServerCapabilities {
     ServerCapabilities::builder()
         .enable_logging()
@@ -182,14 +166,15 @@ impl ServerHandler for ToolServer {
     }
 
     async fn initialize(&self, request: InitializeRequestParams, context: Context) -> Result<InitializeResult, ErrorData> {
-        self.own.get_or_init(|| self.new_client());
+        let client = self.own.get_or_init(|| self.new_client());
         let negotiated = self.negotiate_initialize(&request)?;
         // As negotiated, so that a later handshake cannot make a version of a client that has none.
         let mut info = request;
         info.protocol_version = negotiated.protocol_version.clone();
         context.peer.set_peer_info(info);
         if needs_no_metadata(&context) {
-            self.direct.iter().for_each(|direct| drop(direct.set(context.peer.clone())));
+            client.allow_direct_calls(&context.peer);
+            OpenedSession::note(&context, client);
         }
         Ok(negotiated)
     }
@@ -213,7 +198,7 @@ impl ServerHandler for ToolServer {
     }
 
     async fn list_tools(&self, request: Option<PaginatedRequestParams>, _: Context) -> Paged<ListToolsResult> {
-        let page = paging::page(self.listing().tools.clone(), request)?;
+        let page = paging::page(self.listing().tools().to_vec(), request)?;
         Ok(ListToolsResult { next_cursor: page.next, ..ListToolsResult::with_all_items(page.items) })
     }
 
@@ -222,8 +207,7 @@ impl ServerHandler for ToolServer {
     }
 
     async fn call_tool(&self, request: CallToolRequestParams, context: Context) -> Result<CallToolResponse, ErrorData> {
-        let structured = self.listing().get(&request.name).is_some_and(|tool| tool.output_schema.is_some());
-        let shape = if structured { ResultShape::Structured } else { ResultShape::Plain };
+        let shape = self.shape(&request.name);
         Box::pin(self.client().call(request, shape, context)).await
     }
 

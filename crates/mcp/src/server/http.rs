@@ -1,7 +1,8 @@
 //! Several clients over streamable HTTP, each with its own session.
 
 mod guard;
-mod strict_body;
+mod messages;
+mod sessions;
 mod token_file;
 mod token_gate;
 
@@ -18,9 +19,13 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use self::guard::HttpGuard;
+use self::messages::{DirectMessages, ServerNames};
+use self::sessions::HttpSessions;
 use self::token_gate::TokenGate;
 use super::backend::ToolBackend;
 use super::handler::ToolServer;
+
+pub(super) use self::sessions::OpenedSession;
 
 pub use self::guard::AccessToken;
 pub use self::token_file::{HttpTokenEntry, HttpTokenFile, TokenLife};
@@ -140,11 +145,17 @@ impl HttpListener {
         let sessions = Arc::new(session_manager());
         let guard = HttpGuard::new(self.gate(), Arc::clone(&sessions));
         let server = ToolServer::new(self.backend, stop.child_token());
-        let config = config(self.address, &self.options, stop);
+        let names = names(self.address, &self.options);
+        let config = config(self.address, &names, stop);
+        let messages = DirectMessages {
+            server: server.clone(),
+            sessions: Arc::new(HttpSessions::new(Arc::clone(&sessions))),
+            names: Arc::new(ServerNames::new(&names, self.address)),
+        };
         let service = StreamableHttpService::new(move || Ok(server.for_next_client()), Arc::clone(&sessions), config);
         let follower = guard.clone();
         // The last layer is the first to look at a request: nobody's body is read before their token.
-        let app = Router::new().route_service(PATH, service).layer(axum::middleware::from_fn(strict_body::check));
+        let app = Router::new().route_service(PATH, service).layer(axum::middleware::from_fn_with_state(messages, messages::answer));
         let app = app.layer(axum::middleware::from_fn_with_state(guard, guard::check));
         let listener = BoundedListener::new(self.listener, ConnectionLimits::new(MOST_CONNECTIONS, IDLE_CONNECTION));
         let serving = axum::serve(listener, app).with_graceful_shutdown(stop.clone().cancelled_owned());
@@ -177,10 +188,14 @@ fn session_manager() -> LocalSessionManager {
     sessions
 }
 
-/// Only names of this server are taken as its host, and only pages of it as an origin: a page that was rebound to this address is neither.
-fn config(address: SocketAddr, options: &McpHttpOptions, stop: &CancellationToken) -> StreamableHttpServerConfig {
+/// The names of this server.
+fn names(address: SocketAddr, options: &McpHttpOptions) -> Vec<String> {
     let names = ["localhost".to_owned(), "127.0.0.1".to_owned(), "[::1]".to_owned(), host(address)];
-    let names: Vec<String> = names.into_iter().chain(options.hosts.iter().cloned()).collect();
+    names.into_iter().chain(options.hosts.iter().cloned()).collect()
+}
+
+/// Only names of this server are taken as its host, and only pages of it as an origin: a page that was rebound to this address is neither.
+fn config(address: SocketAddr, names: &[String], stop: &CancellationToken) -> StreamableHttpServerConfig {
     let origins = names.iter().map(|name| format!("http://{name}:{}", address.port()));
     StreamableHttpServerConfig::default()
         .with_allowed_origins(origins)

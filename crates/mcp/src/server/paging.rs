@@ -4,7 +4,7 @@ use rmcp::ErrorData;
 use rmcp::model::PaginatedRequestParams;
 
 /// Entries of a page. Some clients read the first page alone, so an ordinary list fits in one.
-const PAGE: usize = 200;
+pub(super) const PAGE: usize = 200;
 /// What cursors begin with.
 const PREFIX: &str = "at:";
 

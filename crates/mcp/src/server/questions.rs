@@ -26,6 +26,8 @@ impl ElicitingQuestions {
         let requested_schema = serde_json::from_value::<ElicitationSchema>(question.schema.clone()).map_err(unclear)?;
         let form = ElicitRequestParams::FormElicitationParams { meta: None, message: question.message.clone(), requested_schema };
         let silent = || ToolError::execution("The client did not answer the question to its user. Continue without the answer.");
+        // A call may run before its request has a stream (see `early_call`).
+        tokio::task::yield_now().await;
         match self.routes.questions(&call.id) {
             Questions::Elicit(peer) => peer.create_elicitation_with_timeout(form, Some(PATIENCE)).await.map_err(|_| silent()),
             Questions::InputRequired(sender, given) => {

@@ -23,6 +23,8 @@ impl SmallModel for ClientModel {
             let prompt = format!("{question}\n\n<text>\n{text}\n</text>");
             let request = CreateMessageRequestParams::new(vec![SamplingMessage::user_text(prompt)], MOST_TOKENS);
             let request = request.with_system_prompt(INSTRUCTIONS);
+            // A call may run before its request has a stream (see `early_call`).
+            tokio::task::yield_now().await;
             let answer = self.0.create_message(request).await;
             let answer = answer.map_err(|error| ToolError::execution(format!("The client's model did not answer: {error}")))?;
             let texts = answer.message.content.iter().filter_map(|block| block.as_text());

@@ -1,9 +1,6 @@
 //! One client on standard input and output: one JSON message a line.
 
-mod line;
-mod message;
 mod output;
-mod pending;
 
 use std::io;
 use std::panic::AssertUnwindSafe;
@@ -18,17 +15,18 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::transport::Transport;
 use rmcp::{Peer, RoleServer, ServerHandler, ServiceExt};
+use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite, BufReader};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use self::line::{push_answer, push_message};
-use self::message::{CallLine, MessageFault, ParsedLine, parse};
 use self::output::MessageOutput;
-use self::pending::{PendingRequests, RequestRefusal};
+use super::answer::{push_answer, push_message};
 use super::backend::ToolBackend;
 use super::handler::ToolServer;
+use super::message::{DirectCall, MessageFault, ParsedLine, parse};
+use super::pending::PendingRequests;
 use crate::lines::{BoundedLines, LineRead};
 
 /// The longest message: the largest arguments of a call, and what is around them.
@@ -71,7 +69,7 @@ where
     W: AsyncWrite + Send + Unpin + 'static,
 {
     let closing = stop.child_token();
-    let server = ToolServer::new(backend, closing.clone()).with_direct_calls();
+    let server = ToolServer::new(backend, closing.clone());
     let transport = StdioTransport::new(server.clone(), input, output, closing.clone());
     let calls = server.clone();
     let running = match server.serve_with_ct(transport, stop.clone()).await {
@@ -89,8 +87,8 @@ where
 
 /// Reads and writes messages. Nothing that a client sends is kept beyond one bounded line.
 ///
-/// Calls, which are nearly all messages, are answered here without the SDK, which knows of neither the request nor the answer; all else
-/// (the handshake, lists, notifications, questions to the client and their answers) is the SDK's.
+/// Calls, which are nearly all messages, and the list of tools, with which clients begin, are answered here without the SDK, which knows of
+/// neither the request nor the answer; all else (the handshake, other lists, notifications, questions to the client and their answers) is the SDK's.
 struct StdioTransport<R, W> {
     server: ToolServer,
     lines: BoundedLines<BufReader<R>>,
@@ -161,23 +159,32 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> StdioTranspor
 
     /// Begins a request, unless it is refused.
     fn begin(&self, id: &RequestId, cancel: Option<&CancellationToken>) -> Option<AcceptedMessage> {
-        let refused = match self.pending.begin(id, cancel) {
-            Ok(()) => return None,
-            Err(RequestRefusal::InUse) => {
-                let text = format!("The id {id} belongs to another request, which runs or was cancelled: use a new one.");
-                self.refuse(None, ErrorData::invalid_request(text, None))
-            }
-            Err(RequestRefusal::TooMany) => {
-                let error = ErrorData::internal_error("Too many requests are open: wait for answers first.", None);
-                self.refuse(Some(id.clone()), error)
-            }
-        };
+        let refusal = self.pending.begin(id, cancel).err()?;
+        let (id, error) = refusal.answer(id);
+        let refused = self.refuse(id, error);
         Some(if refused.is_some() { AcceptedMessage::Refused } else { AcceptedMessage::Overrun })
     }
 
+    /// Answers with the tools, or hands the request to the SDK.
+    fn accept_list(&mut self, id: &RequestId, message: Value) -> AcceptedMessage {
+        let listing = self.server.direct_peer().map(|_| self.server.listing()).filter(|listing| listing.is_one_page());
+        let Some(listing) = listing else {
+            return match serde_json::from_value(message) {
+                Ok(message) => self.accept(message),
+                Err(_) => AcceptedMessage::Refused,
+            };
+        };
+        if let Some(refused) = self.begin(id, None) {
+            return refused;
+        }
+        self.pending.end_with(id, || drop(self.output.push(|text| listing.push_answer(text, id))));
+        self.has_answers = true;
+        AcceptedMessage::Answered
+    }
+
     /// Answers a call, or hands it to the SDK.
-    fn accept_call(&mut self, call: CallLine) -> AcceptedMessage {
-        let Some(peer) = self.server.direct_peer().filter(|_| call.is_plain()).cloned() else {
+    fn accept_call(&mut self, call: DirectCall) -> AcceptedMessage {
+        let Some(peer) = self.server.direct_peer().filter(|_| call.is_plain()) else {
             return self.accept(Box::new(call.into_message()));
         };
         let cancel = CancellationToken::new();
@@ -189,8 +196,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> StdioTranspor
     }
 
     /// Runs a call. Most are done at once, and cost no task; others continue behind this.
-    fn answer(&mut self, call: CallLine, peer: Peer<RoleServer>, cancel: CancellationToken) {
-        let CallLine { id, params, meta } = call;
+    fn answer(&mut self, call: DirectCall, peer: Peer<RoleServer>, cancel: CancellationToken) {
+        let DirectCall { id, params, meta } = call;
         let mut context = RequestContext::new(id.clone(), peer);
         context.ct = cancel;
         if let Some(meta) = meta {
@@ -279,6 +286,7 @@ where
                 Ok(LineRead::Line) if self.lines.line().trim_ascii().is_empty() => continue,
                 Ok(LineRead::Line) => match parse(self.lines.line()) {
                     Ok(ParsedLine::Call(call)) => self.accept_call(call),
+                    Ok(ParsedLine::List(id, message)) => self.accept_list(&id, message),
                     Ok(ParsedLine::Message(message)) => self.accept(message),
                     Ok(ParsedLine::Nothing) => continue,
                     Err(fault) => {

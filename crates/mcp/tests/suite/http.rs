@@ -38,25 +38,30 @@ impl TestServer {
         Self { url, backend, token, stop, serving }
     }
 
+    /// What a request presents.
+    pub(crate) fn bearer(&self) -> String {
+        self.token.as_ref().map(|token| format!("Bearer {}", token.reveal())).unwrap_or_default()
+    }
+
     fn address(&self) -> SocketAddr {
         self.url.trim_start_matches("http://").trim_end_matches("/mcp").parse().unwrap()
     }
 
-    async fn send(&self, method: &str, headers: &[(&str, &str)], body: &str) -> Reply {
+    pub(crate) async fn send(&self, method: &str, headers: &[(&str, &str)], body: &str) -> Reply {
         let mut reply = Vec::new();
         self.connect(method, headers, body).await.read_to_end(&mut reply).await.ok();
         Reply(String::from_utf8(reply).unwrap())
     }
 
     /// Sends a request with these headers besides the usual ones; a header without a value is left out.
-    async fn connect(&self, method: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
+    pub(crate) async fn connect(&self, method: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
         let host = self.address().to_string();
-        let bearer = self.token.as_ref().map(|token| format!("Bearer {}", token.reveal()));
+        let bearer = self.bearer();
         let usual = [
             ("Host", host.as_str()),
             ("Accept", "application/json, text/event-stream"),
             ("Content-Type", "application/json"),
-            ("Authorization", bearer.as_deref().unwrap_or_default()),
+            ("Authorization", bearer.as_str()),
             ("Connection", "close"),
         ];
         let usual = usual.iter().filter(|(name, _)| !headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name)));
@@ -70,13 +75,19 @@ impl TestServer {
         stream
     }
 
-    async fn post(&self, headers: &[(&str, &str)], message: &Value) -> Reply {
+    pub(crate) async fn post(&self, headers: &[(&str, &str)], message: &Value) -> Reply {
         self.send("POST", headers, &message.to_string()).await
     }
 
     /// Shakes hands; returns the id of the session.
-    async fn open(&self) -> String {
-        let reply = self.post(&[], &hello()).await;
+    pub(crate) async fn open(&self) -> String {
+        self.open_with("2025-11-25", json!({})).await
+    }
+
+    /// The same, for a client of this version that can do this.
+    pub(crate) async fn open_with(&self, version: &str, capabilities: Value) -> String {
+        let params = json!({"protocolVersion": version, "capabilities": capabilities, "clientInfo": {"name": "test", "version": "1"}});
+        let reply = self.post(&[], &json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})).await;
         assert_eq!(reply.status(), 200, "{}", reply.0);
         let session = reply.header("mcp-session-id").unwrap();
         let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
@@ -84,7 +95,7 @@ impl TestServer {
         session
     }
 
-    async fn call(&self, session: &str, tool: &str) -> Reply {
+    pub(crate) async fn call(&self, session: &str, tool: &str) -> Reply {
         let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": tool, "arguments": {}}});
         self.post(&[("Mcp-Session-Id", session)], &call).await
     }
@@ -101,26 +112,34 @@ fn hello() -> Value {
 }
 
 /// A whole answer.
-struct Reply(String);
+pub(crate) struct Reply(pub(crate) String);
 
 impl Reply {
-    fn status(&self) -> u16 {
+    pub(crate) fn status(&self) -> u16 {
         self.0.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0)
     }
-    fn header(&self, name: &str) -> Option<String> {
+    pub(crate) fn header(&self, name: &str) -> Option<String> {
         let head = self.0.split("\r\n\r\n").next().unwrap();
         head.lines()
             .filter_map(|line| line.split_once(": "))
             .find(|(key, _)| key.eq_ignore_ascii_case(name))
             .map(|(_, value)| value.to_owned())
     }
-    /// The JSON of each event of a stream.
-    fn events(&self) -> Vec<Value> {
+    /// The JSON of an answer that is no stream.
+    pub(crate) fn json(&self) -> Option<Value> {
+        let (_, body) = self.0.split_once("\r\n\r\n")?;
+        serde_json::from_str(body).ok()
+    }
+    /// The messages of an answer: each event of a stream, or the one of an answer that is none.
+    pub(crate) fn events(&self) -> Vec<Value> {
+        if let Some(message) = self.json() {
+            return vec![message];
+        }
         self.0.lines().filter_map(|line| line.strip_prefix("data: ")).filter_map(|data| serde_json::from_str(data).ok()).collect()
     }
 }
 
-fn token() -> AccessToken {
+pub(crate) fn token() -> AccessToken {
     AccessToken::random().unwrap()
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
@@ -26,7 +26,7 @@ const MOST_FAILURES: u32 = 20;
 const WINDOW: Duration = Duration::from_secs(10);
 /// The shortest token that a user may choose.
 const SHORTEST: usize = 32;
-const SESSION: &str = "mcp-session-id";
+pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 /// How often sessions are compared with the tokens that opened them.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 

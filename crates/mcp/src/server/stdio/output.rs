@@ -40,11 +40,13 @@ impl<W: AsyncWrite + Unpin> MessageOutput<W> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a line, to be written by the next flush. One that cannot be made is left out as a whole.
+    /// Adds a message with its line feed, to be written by the next flush. One that cannot be made is left out as a whole.
     pub(super) fn push(&self, make: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<()> {
         let mut waiting = self.waiting();
         let before = waiting.len();
-        make(&mut waiting).inspect_err(|_| waiting.truncate(before))
+        make(&mut waiting).inspect_err(|_| waiting.truncate(before))?;
+        waiting.push(b'\n');
+        Ok(())
     }
 
     /// How many bytes wait.
@@ -131,9 +133,9 @@ mod tests {
     async fn flush_that_is_dropped_is_continued_and_lines_stay_in_order() {
         let (near, mut far) = tokio::io::duplex(4);
         let output = Arc::new(MessageOutput::new(near, CancellationToken::new()));
-        add(&output, "one\ntwo\n");
+        add(&output, "one\ntwo");
         assert!(output.flush().now_or_never().is_none(), "the client has room for four bytes");
-        add(&output, "three\n");
+        add(&output, "three");
         assert!(
             output
                 .push(|lines| {
@@ -155,7 +157,7 @@ mod tests {
         let (near, far) = tokio::io::duplex(4);
         let output = MessageOutput::new(near, CancellationToken::new());
         drop(far);
-        add(&output, "one\n");
+        add(&output, "one");
         output.flush().await.unwrap_err();
         assert!(output.closing.is_cancelled());
     }

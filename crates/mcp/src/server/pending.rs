@@ -1,8 +1,9 @@
 //! Requests of a client that have no answer yet.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rmcp::ErrorData;
 use rmcp::model::RequestId;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -21,10 +22,39 @@ pub(super) enum RequestRefusal {
     TooMany,
 }
 
+impl RequestRefusal {
+    /// What the client is told, under which id: one that is in use names another request.
+    pub(super) fn answer(&self, id: &RequestId) -> (Option<RequestId>, ErrorData) {
+        match self {
+            Self::InUse => {
+                let text = format!("The id {id} belongs to another request, which runs or was cancelled: use a new one.");
+                (None, ErrorData::invalid_request(text, None))
+            }
+            Self::TooMany => {
+                let error = ErrorData::internal_error("Too many requests are open: wait for answers first.", None);
+                (Some(id.clone()), error)
+            }
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 pub(super) struct PendingRequests {
     ids: Mutex<RequestIds>,
     ended: Notify,
+}
+
+/// A request that is open until this is dropped.
+#[derive(Debug)]
+pub(super) struct OpenRequest {
+    requests: Arc<PendingRequests>,
+    id: RequestId,
+}
+
+impl Drop for OpenRequest {
+    fn drop(&mut self) {
+        self.requests.end(&self.id);
+    }
 }
 
 #[derive(Debug, Default)]
@@ -51,6 +81,12 @@ impl PendingRequests {
         }
         ids.open.insert(id.clone(), cancel.cloned());
         Ok(())
+    }
+
+    /// The same, until the guard is dropped.
+    pub(super) fn open(self: &Arc<Self>, id: RequestId) -> Result<OpenRequest, RequestRefusal> {
+        self.begin(&id, None)?;
+        Ok(OpenRequest { requests: Arc::clone(self), id })
     }
 
     /// Ends a request that gets no answer; unless it had one already.

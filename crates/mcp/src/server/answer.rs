@@ -1,4 +1,4 @@
-//! A message as the line that is written.
+//! A message as the text that is written.
 //!
 //! Most of what is written are the texts of results. Escaping them a byte at a time is half of what a small server does for a call, so a
 //! result that is one text is written here.
@@ -10,7 +10,7 @@ use rmcp::model::{
     CallToolResponse, CallToolResult, ContentBlock, ErrorData, JsonRpcMessage, RequestId, ServerJsonRpcMessage, ServerResult,
 };
 
-/// Adds a message with its line feed.
+/// Adds a message.
 pub(super) fn push_message(line: &mut Vec<u8>, message: &ServerJsonRpcMessage) -> io::Result<()> {
     let result = match message {
         JsonRpcMessage::Response(response) => match &response.result {
@@ -20,11 +20,9 @@ pub(super) fn push_message(line: &mut Vec<u8>, message: &ServerJsonRpcMessage) -
         _ => None,
     };
     match result {
-        Some((id, result, text)) => push_text_result(line, id, result, text)?,
-        None => serde_json::to_writer(&mut *line, message)?,
+        Some((id, result, text)) => push_text_result(line, id, result, text),
+        None => serde_json::to_writer(&mut *line, message).map_err(Into::into),
     }
-    line.push(b'\n');
-    Ok(())
 }
 
 /// Adds the answer to a call of a version in which results do not say that they are complete.
@@ -89,11 +87,11 @@ mod tests {
     }
 
     fn expected(message: &ServerJsonRpcMessage) -> Vec<u8> {
-        [serde_json::to_vec(message).unwrap(), b"\n".to_vec()].concat()
+        serde_json::to_vec(message).unwrap()
     }
 
     #[test]
-    fn line_is_what_the_sdk_writes() {
+    fn text_is_what_the_sdk_writes() {
         let every: String = (0..0x300).filter_map(char::from_u32).collect();
         let long = ["0123456789abcde\n".repeat(30), every.repeat(3), "\"".repeat(300), "é€𝄞\u{7f}\u{80}\\".repeat(60), "\u{1}".repeat(999)];
         for id in [RequestId::Number(-1), RequestId::String("\"text\":\"\"".into()), RequestId::String("a\nb".into())] {
@@ -125,8 +123,8 @@ mod tests {
             String::from_utf8(line).unwrap()
         };
         let done = r#"{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"a\n"}],"isError":false}}"#;
-        assert_eq!(answered(Ok(result(&["a\n"], None).into())), format!("{done}\n"));
+        assert_eq!(answered(Ok(result(&["a\n"], None).into())), done);
         let refused = r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32602,"message":"no"}}"#;
-        assert_eq!(answered(Err(ErrorData::invalid_params("no", None))), format!("{refused}\n"));
+        assert_eq!(answered(Err(ErrorData::invalid_params("no", None))), refused);
     }
 }

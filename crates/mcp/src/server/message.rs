@@ -1,4 +1,4 @@
-//! A line of the client as a message.
+//! What a client sends, read strictly: the line of a pipe, and the body of a request over HTTP.
 
 use haft_contract::json::parse_strict;
 use rmcp::model::{
@@ -23,21 +23,23 @@ pub(super) struct MessageFault {
 #[expect(clippy::large_enum_variant, reason = "nearly every message is a call, which is used at once")]
 pub(super) enum ParsedLine {
     /// A call of the usual shape, which is nearly every message.
-    Call(CallLine),
+    Call(DirectCall),
+    /// A request for the first page of the tools, with which clients begin; the message is for the SDK.
+    List(RequestId, Value),
     /// Anything else that the SDK knows.
     Message(Box<ClientJsonRpcMessage>),
     /// A notification that is not known.
     Nothing,
 }
 
-/// A call of the usual shape.
-pub(super) struct CallLine {
+/// A call of the usual shape, which can be answered without the SDK.
+pub(super) struct DirectCall {
     pub(super) id: RequestId,
     pub(super) params: CallToolRequestParams,
     pub(super) meta: Option<JsonObject>,
 }
 
-impl CallLine {
+impl DirectCall {
     /// Whether nothing about the call needs the SDK: it says no more of itself than where its progress goes.
     pub(super) fn is_plain(&self) -> bool {
         self.meta.as_ref().is_none_or(|meta| meta.keys().all(|key| key == PROGRESS_TOKEN))
@@ -71,6 +73,11 @@ pub(super) fn parse(line: &[u8]) -> Result<ParsedLine, Box<MessageFault>> {
         Ok(call) => return Ok(ParsedLine::Call(call)),
         Err(value) => value,
     };
+    if is_plain_list(&value)
+        && let Some(id) = id_of(&value)
+    {
+        return Ok(ParsedLine::List(id, value));
+    }
     if value.is_array() {
         return Err(fault(None, ErrorCode::INVALID_REQUEST, "Batches are not supported: send one message a line.".to_owned()));
     }
@@ -82,13 +89,14 @@ pub(super) fn parse(line: &[u8]) -> Result<ParsedLine, Box<MessageFault>> {
     }
 }
 
-fn id_of(value: &Value) -> Option<RequestId> {
+/// The id of a request, unless it is too long to be kept.
+pub(super) fn id_of(value: &Value) -> Option<RequestId> {
     let is_short = |id: &&Value| id.as_str().is_none_or(|id| id.len() <= LONGEST_ID);
     value.get("id").filter(is_short).and_then(|id| serde_json::from_value(id.clone()).ok())
 }
 
 /// A call of the usual shape. The SDK tries one kind of request after the other on a copy; any other shape is left to it.
-fn call_request(value: Value) -> Result<CallLine, Value> {
+pub(super) fn call_request(value: Value) -> Result<DirectCall, Value> {
     let Value::Object(mut message) = value else { return Err(value) };
     let id = match message.get("id") {
         Some(Value::Number(number)) => number.as_i64().map(RequestId::Number),
@@ -105,6 +113,20 @@ fn call_request(value: Value) -> Result<CallLine, Value> {
     }
 }
 
+/// Whether this asks for the tools from the first on, and says nothing else.
+fn is_plain_list(value: &Value) -> bool {
+    let Some(message) = value.as_object() else { return false };
+    let is_list = message.get("method").is_some_and(|method| method == "tools/list");
+    let is_empty = |params: &Value| params.as_object().is_some_and(JsonObject::is_empty);
+    let is_known = |(key, value): (&String, &Value)| match key.as_str() {
+        "jsonrpc" => value == "2.0",
+        "id" | "method" => true,
+        "params" => is_empty(value),
+        _ => false,
+    };
+    is_list && message.len() >= 3 && message.iter().all(is_known)
+}
+
 /// Whether parameters of a call have no other fields than these.
 fn is_usual(params: &Value) -> bool {
     let is_known = |(key, value): (&String, &Value)| match key.as_str() {
@@ -115,7 +137,7 @@ fn is_usual(params: &Value) -> bool {
     params.as_object().is_some_and(|params| params.contains_key("name") && params.iter().all(is_known))
 }
 
-fn call_of(id: RequestId, params: &mut JsonObject) -> CallLine {
+fn call_of(id: RequestId, params: &mut JsonObject) -> DirectCall {
     let mut take = |key: &str| params.get_mut(key).map(Value::take);
     let mut call = CallToolRequestParams::default();
     if let Some(Value::String(name)) = take("name") {
@@ -125,7 +147,7 @@ fn call_of(id: RequestId, params: &mut JsonObject) -> CallLine {
         call.arguments = Some(arguments);
     }
     let meta = take("_meta").and_then(|meta| if let Value::Object(meta) = meta { Some(meta) } else { None });
-    CallLine { id, params: call, meta }
+    DirectCall { id, params: call, meta }
 }
 
 #[cfg(test)]
@@ -180,6 +202,24 @@ mod tests {
             let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"a"{meta}}}}}"#);
             let Ok(ParsedLine::Call(call)) = parse(line.as_bytes()) else { panic!("{line}") };
             assert_eq!(call.is_plain(), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn list_from_the_first_tool_on_is_plain() {
+        for (line, expected) in [
+            (r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#, true),
+            (r#"{"jsonrpc":"2.0","id":"a","method":"tools/list","params":{}}"#, true),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"at:2"}}"#, false),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{}}}"#, false),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":null}"#, false),
+            (r#"{"jsonrpc":"1.0","id":1,"method":"tools/list"}"#, false),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","result":{}}"#, false),
+            (r#"{"jsonrpc":"2.0","method":"tools/list","params":{}}"#, false),
+            (r#"{"jsonrpc":"2.0","id":1.5,"method":"tools/list"}"#, false),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"prompts/list"}"#, false),
+        ] {
+            assert_eq!(matches!(parse(line.as_bytes()), Ok(ParsedLine::List(..))), expected, "{line}");
         }
     }
 
