@@ -113,8 +113,12 @@ impl ConfigKey {
     }
     /// The variable that sets it; keys with chosen names have none.
     pub fn variable(&self) -> Option<String> {
-        let letter = |letter: char| if letter == '.' { '_' } else { letter.to_ascii_uppercase() };
-        self.is_fixed().then(|| "HAFT_".chars().chain(self.path.chars().map(letter)).collect())
+        self.is_fixed().then(|| {
+            // Of each key, in each start: copied as a whole.
+            let mut name = ["HAFT_", self.path].concat();
+            name.make_ascii_uppercase();
+            if name.contains('.') { name.replace('.', "_") } else { name }
+        })
     }
     /// Whether no part of its path is chosen or repeated.
     pub fn is_fixed(&self) -> bool {

@@ -16,6 +16,7 @@ use serde_json::json;
 use tokio::sync::{OnceCell, watch};
 
 use super::mcp_prompts::FollowedSkills;
+use super::memory::MemoryFollower;
 use super::shell::Calls;
 use super::{UserPrompts, Wire, open_blobs, small_model};
 use crate::arguments::CallerArgs;
@@ -34,13 +35,15 @@ pub(crate) struct McpBackend {
     /// Opened by the first client that calls: a listing needs no database.
     store: OnceCell<Arc<StateStore>>,
     listing: OnceLock<Session>,
+    /// Changes of memory are indexed from the first call on, because only calls search.
+    follower: OnceLock<Option<MemoryFollower>>,
 }
 
 impl McpBackend {
     /// Checks what every client needs.
     pub(crate) fn new(wire: Arc<Wire>) -> Result<Self, Failure> {
         let listing = wire.listing(&wire.settings.agent, &CallerArgs::default())?;
-        Ok(Self { wire, store: OnceCell::new(), listing: OnceLock::from(listing) })
+        Ok(Self { wire, store: OnceCell::new(), listing: OnceLock::from(listing), follower: OnceLock::new() })
     }
 
     async fn store(&self) -> Result<Arc<StateStore>, Failure> {
@@ -48,6 +51,7 @@ impl McpBackend {
             let store = super::store(&self.wire.settings.data_folder)?;
             self.wire.repair_interrupted(&(Arc::clone(&store) as Arc<dyn CallLog>)).await;
             self.wire.clean_in_background();
+            self.follower.get_or_init(|| self.wire.follow_memory());
             Ok(store)
         };
         self.store.get_or_try_init(open).await.cloned()

@@ -27,7 +27,6 @@ pub(super) fn run(common: &Common, request: &McpServeArgs, output: &Output) -> R
     }
     block_on(async {
         let stop = CancellationToken::new();
-        let _follower = wire.follow_memory();
         let serving = async {
             match options {
                 Some(options) => serve_http(Arc::clone(&backend), options, &stop, output).await,
