@@ -13,7 +13,7 @@
 //! - A group that cannot be written now (the database is locked, the disk is full) is held and tried again, every second
 //!   and at every flush. Until then each `append` and `flush` reports why. A record that cannot be written at all is
 //!   given up alone, and the next `append` or `flush` says so.
-//! - Memory is bounded: where the thread keeps up, 1 or 2 MB wait and 1 MB is being written, because `append` lets it catch up. Where the disk or another process holds it up, at most 4096 records or 64 MB wait. When that is reached `append` waits up
+//! - Memory is bounded: where the thread keeps up, 1 or 1.5 MB wait and half a MB is being written, because `append` lets it catch up. Where the disk or another process holds it up, at most 4096 records or 64 MB wait. When that is reached `append` waits up
 //!   to [`SqliteOptions::append_patience`] for space, then it refuses the record with [`StoreError::Full`].
 //! - Dropping the log, its sessions and their claims writes what is queued and ends the thread. That cannot report a
 //!   failure: flush first to learn of one.

@@ -17,6 +17,8 @@ const FILE: &str = "haft.db";
 const COMPANIONS: [&str; 3] = ["", "-wal", "-shm"];
 /// SQLite counts milliseconds in 32 bits.
 const LONGEST_TIMEOUT: Duration = Duration::from_hours(24);
+/// Pages that the connection that writes keeps. It adds rows at the end, so more would only be more memory of a process that calls often.
+const WRITER_CACHE_KIB: i64 = 512;
 /// More statements than there are, so that none is prepared twice.
 const STATEMENTS: usize = 64;
 /// The log is cut back to this after a large group.
@@ -150,6 +152,7 @@ fn prepare(writer: &mut Connection) -> rusqlite::Result<()> {
     writer.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
     writer.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
     writer.pragma_update(None, "synchronous", "FULL")?;
+    writer.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
     writer.pragma_update(None, "foreign_keys", true)?;
     // The one check is on the status of a call, which an enumeration writes: for its list SQLite makes a table in memory with each
     // record, which is a third of what a record costs.

@@ -13,11 +13,11 @@ use super::item::{ChangeAnswer, MAX_QUEUED_BYTES, MIN_WEIGHT, QueueItem, RECORD_
 use crate::{CallRecord, CallRow, StoreError};
 
 /// One commit has no more bytes of records than this: they are in memory as they are written.
-const GROUP_BYTES: usize = 1 << 20;
+const GROUP_BYTES: usize = 1 << 19;
 /// So many bytes of records are written at once. Some commits more than one: a burst of calls is over before the writer begins.
-const WORTH_WRITING: usize = 5 << 19;
+const WORTH_WRITING: usize = 5 << 18;
 /// From here on calls wait for the writer to take what is queued: it may get no processor while they have it, and memory would grow.
-const MOST_AHEAD: usize = 3 << 20;
+const MOST_AHEAD: usize = 3 << 19;
 /// How long they wait for that, once for each group: a writer that needs longer waits for the disk or for another process.
 const LONGEST_AHEAD: Duration = Duration::from_millis(100);
 /// How long the writer waits for more before it commits, unless a caller waits. Long enough that a burst of calls is over by
