@@ -67,12 +67,18 @@ fn change(tool: &QuarantinedTool) -> Value {
     json!({ "tool": tool.name, "why": tool.why.as_str(), "before": parsed(&tool.before), "now": parsed(&tool.now) })
 }
 
+/// The text of a tool with its last line ended: that it is not says nothing to the user.
+fn end_line(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("{text}\n") }
+}
+
 /// What has changed, with every hidden character shown.
 fn differences(waiting: &[QuarantinedTool]) -> String {
     let mut page = TextBuilder::default();
     for tool in waiting {
         page.line(format_args!("{CAUTION}{}{CAUTION:#}: {}", display::shorten(&tool.name, 100), tool.why.as_str()));
-        let diff = haft_patch::diff::unified(tool.before.as_bytes(), tool.now.as_bytes(), "tool", CONTEXT);
+        let (before, now) = (end_line(&tool.before), end_line(&tool.now));
+        let diff = haft_patch::diff::unified(before.as_bytes(), now.as_bytes(), "tool", CONTEXT);
         let lines: Vec<String> = diff.lines().skip(2).map(|line| display::escape_line(line).into_owned()).collect();
         for line in style_lines(&lines) {
             page.line(line);
