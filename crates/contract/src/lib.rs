@@ -23,6 +23,7 @@ mod definition;
 mod dialect;
 mod effect;
 mod error;
+mod file_identity;
 mod image;
 mod job;
 mod job_handle;
@@ -64,6 +65,7 @@ pub use definition::{AbsentTool, Access, Category, Hints, Meta, ParameterHints, 
 pub use dialect::{Dialect, DialectTool, Form, FormParameter, Unit};
 pub use effect::{Connect, Effect, Exec, ExecHost, ExecNature, ExecReach, Extent, Need, PathEffect};
 pub use error::{ErrorKind, ToolError};
+pub use file_identity::FileIdentity;
 pub use image::ImageLimits;
 pub use job::{ChangeApplier, Job, JobEnd, JobOptions, JobStatus, JobUsage};
 pub use job_handle::{JobAccess, JobHandle, JobUse};

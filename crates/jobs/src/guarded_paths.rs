@@ -1,10 +1,10 @@
 //! Paths that rules on changes name, for a run whose changes are not staged.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use haft_contract::ToolError;
-use haft_host::{LocalFiles, ScanCache, WorkspaceOptions};
+use haft_contract::{FileIdentity, ToolError};
+use haft_host::{LocalFiles, SandboxPaths, ScanCache, WorkspaceOptions};
 use haft_pattern::Glob;
 
 use crate::options::GuardedPattern;
@@ -16,6 +16,10 @@ pub(crate) struct GuardedPaths {
     guards: Vec<PathGuard>,
     /// Those that were there: they are read-only for the command.
     existing: BTreeSet<PathBuf>,
+    /// What they were when they were found, as far as that is known.
+    identities: BTreeMap<PathBuf, FileIdentity>,
+    /// Folders that something moved as long as they were searched.
+    moving: Vec<PathBuf>,
     data: OwnData,
     roots: Vec<PathBuf>,
 }
@@ -39,9 +43,22 @@ impl GuardedPaths {
             guards.push(PathGuard::new(files, vec![one.pattern.clone()], &one.except)?);
         }
         let data = OwnData::new(data);
-        let mut guarded = Self { guards, existing: BTreeSet::new(), data, roots: files.writable() };
-        guarded.existing = guarded.matching();
+        let (identities, moving) = Default::default();
+        let mut guarded = Self { guards, existing: BTreeSet::new(), identities, moving, data, roots: files.writable() };
+        let searched: Vec<SandboxPaths> = guarded.guards.iter().map(PathGuard::search).collect();
+        guarded.existing = guarded.matching(&searched);
+        guarded.moving = searched.iter().flat_map(|paths| paths.moving.clone()).collect();
+        guarded.identities = searched.into_iter().flat_map(|paths| paths.identities).collect();
         Ok(Some(guarded))
+    }
+
+    /// What was found, as it was then.
+    pub(crate) fn identity(&self, path: &Path) -> Option<FileIdentity> {
+        self.identities.get(path).copied()
+    }
+
+    pub(crate) fn moving(&self) -> &[PathBuf] {
+        &self.moving
     }
 
     pub(crate) fn existing(&self) -> impl Iterator<Item = &PathBuf> {
@@ -50,12 +67,14 @@ impl GuardedPaths {
 
     /// What is guarded and was not there.
     pub(crate) fn find_new(&self) -> Vec<PathBuf> {
-        self.matching().into_iter().filter(|path| !self.existing.contains(path)).collect()
+        let searched: Vec<SandboxPaths> = self.guards.iter().map(PathGuard::search).collect();
+        self.matching(&searched).into_iter().filter(|path| !self.existing.contains(path)).collect()
     }
 
-    fn matching(&self) -> BTreeSet<PathBuf> {
+    fn matching(&self, searched: &[SandboxPaths]) -> BTreeSet<PathBuf> {
+        let all = self.guards.iter().zip(searched).flat_map(|(guard, paths)| guard.matching(paths));
         // Of its own data this program takes nothing away.
-        self.guards.iter().flat_map(PathGuard::matching).filter(|path| !self.data.holds(path, &self.roots)).collect()
+        all.filter(|path| !self.data.holds(path, &self.roots)).collect()
     }
 }
 
@@ -68,11 +87,14 @@ impl PathGuard {
         Ok(Self { files: LocalFiles::open(options)?, free: FreePaths::parse(free) })
     }
 
-    fn matching(&self) -> BTreeSet<PathBuf> {
-        let masked = self.files.sandbox_paths(&ScanCache::default()).masked;
+    fn search(&self) -> SandboxPaths {
+        self.files.sandbox_paths(&ScanCache::default())
+    }
+
+    fn matching(&self, searched: &SandboxPaths) -> BTreeSet<PathBuf> {
         let mut found = BTreeSet::new();
-        for path in masked {
-            self.free.add_rest(path, &mut found);
+        for path in &searched.masked {
+            self.free.add_rest(path.clone(), &mut found);
         }
         found
     }

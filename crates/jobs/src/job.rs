@@ -23,7 +23,7 @@ use crate::output_pump::{ErrorPump, OutputPump};
 use crate::process_group::GroupLeader;
 use crate::recorder::RunRecorder;
 use crate::run_guard::RunGuard;
-use crate::spawn::{self, ErrorStream};
+use crate::spawn::{self, ErrorStream, JobStreams};
 use crate::supervisor::Supervisor;
 
 /// Ctrl-D: ends the input of a terminal at the start of a line.
@@ -126,23 +126,35 @@ impl JobShared {
     }
 }
 
-impl LocalJob {
-    /// Starts a command. The guard is dropped when it has ended; the changes since the checkpoint are recorded then.
-    pub(crate) fn start(
-        mut command: Command,
-        facts: JobFacts,
-        options: JobOptions,
-        guard: RunGuard,
-        checkpoint: Option<Checkpoint>,
-    ) -> io::Result<Self> {
-        let streams = match options.terminal.filter(|_| facts.terminal) {
+/// A command that was started, and that nothing reads yet. Dropping it ends it.
+#[derive(Debug)]
+pub(crate) struct SpawnedCommand {
+    pub(crate) leader: GroupLeader,
+    streams: JobStreams,
+}
+
+impl SpawnedCommand {
+    /// Starts a command with pipes or a terminal.
+    pub(crate) fn spawn(mut command: Command, terminal: bool, options: &JobOptions) -> io::Result<Self> {
+        let streams = match options.terminal.filter(|_| terminal) {
             Some(size) => spawn::connect_terminal(&mut command, size)?,
             None if options.error_output.is_some() => spawn::connect_pipes(&mut command, options.input, ErrorStream::Separate)?,
             None => spawn::connect_pipes(&mut command, options.input, ErrorStream::Joined)?,
         };
-        let leader = GroupLeader::spawn(&mut command)?;
-        // It holds the write ends: while it lives, our reads do not end.
-        drop(command);
+        // The command holds the write ends: while it lives, our reads do not end.
+        Ok(Self { leader: GroupLeader::spawn(&mut command)?, streams })
+    }
+}
+
+impl LocalJob {
+    /// Takes care of a command. The guard is dropped when it has ended; the changes since the checkpoint are recorded then.
+    pub(crate) fn supervise(
+        SpawnedCommand { leader, streams }: SpawnedCommand,
+        facts: JobFacts,
+        options: JobOptions,
+        guard: RunGuard,
+        checkpoint: Option<Checkpoint>,
+    ) -> Self {
         let shared = Arc::new(JobShared {
             facts,
             session: options.session,
@@ -160,7 +172,7 @@ impl LocalJob {
         let live = LiveJob::new(shared.stop.clone());
         let supervisor = Supervisor { shared: Arc::clone(&shared), leader, output, guard: Arc::new(guard), _live: live };
         tokio::spawn(supervisor.supervise(options.timeout));
-        Ok(Self { shared })
+        Self { shared }
     }
 
     fn closed_input(&self) -> ToolError {

@@ -151,6 +151,12 @@ impl GroupLeader {
         to_pid(self.id()).is_some_and(|pid| matches!(rustix::process::waitid(WaitId::Pid(pid), options), Ok(Some(_))))
     }
 
+    /// Its exit code, if it has ended by itself. It is not reaped.
+    pub(crate) fn exit_code(&self) -> Option<i32> {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        rustix::process::waitid(WaitId::Pid(to_pid(self.id())?), options).ok().flatten()?.exit_status()
+    }
+
     /// Sends SIGTERM to the group, and waits at most this long.
     pub(crate) async fn terminate(&self, grace: Duration) {
         self.group.signal(Signal::TERM);

@@ -18,6 +18,7 @@ use tokio::task::JoinHandle;
 use crate::changes::{StagedRepository, remove_folder};
 use crate::git::{GitOverlays, NewRepository, RemovedRepository, find_git_folders, sanitize_new};
 use crate::guarded_paths::GuardedPaths;
+use crate::moved_workspace::{MovedPath, note_identities};
 use crate::quarantine::{FolderCache, Guard, Origin, Quarantine, find_existing};
 use crate::sandboxer::{ShellOptions, unavailable};
 
@@ -82,7 +83,7 @@ impl RunProtection {
         paths.protected.extend(found.protected.into_iter().filter(is_mounted));
         let mut overlaid = found.overlaid;
         // Also the shared folder of a linked worktree, which lies elsewhere.
-        overlaid.extend(paths.repositories.iter().filter(|git| git.is_dir()).cloned());
+        overlaid.extend(paths.repositories.iter().filter(|git| paths.identities.contains_key(*git) || git.is_dir()).cloned());
         overlaid.sort_unstable();
         overlaid.dedup_by(|deeper, above| deeper.starts_with(&*above));
         paths.repositories.clone_from(&overlaid);
@@ -93,10 +94,20 @@ impl RunProtection {
             existing.run_by_git.iter().filter(|path| is_beneath(path) && !paths.protected.contains(path)).cloned().collect();
         paths.protected.extend(nested);
         let guarded = if is_staged { None } else { GuardedPaths::find(files, &options.changes.guarded, quarantine.data_folder())? };
-        paths.protected.extend(guarded.iter().flat_map(|guarded| guarded.existing().cloned()));
+        if let Some(guarded) = &guarded {
+            let known = guarded.existing().filter_map(|path| Some((path.clone(), guarded.identity(path)?)));
+            paths.identities.extend(known);
+            paths.moving.extend_from_slice(guarded.moving());
+            paths.protected.extend(guarded.existing().cloned());
+        }
+        let found: Vec<PathBuf> = paths.protected.iter().chain(&overlaid).chain(&read_only).cloned().collect();
+        note_identities(paths, found.iter())?;
         let layers = prepare_layers(&folder.0, &overlaid)?;
         let pairs = layers.iter().map(|layer| (layer.lower.clone(), layer.upper.clone())).collect();
         let git = GitOverlays::over(pairs, &folder.0, &writable, &paths.masked).map_err(|error| no_folder(&folder.0, error))?;
+        if let Some(moved) = git.find_moved(&paths.identities) {
+            return Err(MovedPath(moved).into());
+        }
         // Some are secrets as well: those are not there for the command, which is a mount too.
         let hidden = paths.masked.iter().filter(|path| existing.protected.contains(path));
         let mounted: Vec<PathBuf> = paths.protected.iter().chain(hidden).cloned().collect();

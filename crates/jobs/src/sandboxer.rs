@@ -17,6 +17,7 @@ use haft_text::display;
 
 use crate::changes::staging_gap;
 use crate::guarded_paths::paths_outside;
+use crate::moved_workspace::{keeps_moving, note_identities};
 use crate::plan::in_container;
 use crate::quarantine::FolderCache;
 use crate::session_networks::SessionNetworks;
@@ -72,6 +73,8 @@ pub(crate) struct RunSetup<'a> {
     pub(crate) layers: Vec<OverlayLayer>,
     /// The socket at which removals of repositories are asked for.
     pub(crate) removals: Option<PathBuf>,
+    /// The FIFO that is told when everything is mounted.
+    pub(crate) report: Option<PathBuf>,
 }
 
 haft_contract::opaque_debug!(Sandboxer: options = options);
@@ -91,12 +94,15 @@ pub(crate) struct SandboxedCommand {
     pub(crate) protected: Vec<PathBuf>,
     /// The folder of its temporary files, and how many bytes they may have.
     pub(crate) temporary: Option<(PathBuf, u64)>,
+    /// Whether the FIFO of its setup is written to.
+    pub(crate) reports_setup: bool,
 }
 
 impl Sandboxer {
     pub(crate) fn new(options: ShellOptions, files: Arc<LocalFiles>) -> Self {
         let views = Views::new(&options.view_folder, files.root());
-        let (networks, scanned, folders) = (Arc::default(), ScanCache::default(), Arc::default());
+        let scanned = ScanCache::with_secrets_in(options.view_folder.join("known-secrets"));
+        let (networks, folders) = (Arc::default(), Arc::default());
         Self { options, files, views, networks, scanned, folders, selected: Mutex::default() }
     }
     pub(crate) fn options(&self) -> &ShellOptions {
@@ -161,6 +167,11 @@ impl Sandboxer {
         if self.options.required && !uncovered.is_empty() {
             return Err(too_large(&uncovered));
         }
+        let moving = setup.paths.moving.first().cloned();
+        if let Some(folder) = moving.as_ref().filter(|_| self.options.required) {
+            return Err(keeps_moving(folder));
+        }
+        let uncovered = uncovered.into_iter().chain(moving.map(|folder| not_at_rest(&folder)));
         let base = SandboxPolicy { network: setup.network.clone(), ..SandboxPolicy::default() };
         let selected = self.select(choice, self.options.required, &base).map_err(unavailable)?;
         let Selection { sandbox, skipped, .. } = &*selected;
@@ -185,8 +196,9 @@ impl Sandboxer {
         let ConfinedCommand { command, guard } = sandbox.wrap(command, &policy).map_err(unavailable)?;
         let gaps = gaps.into_iter().chain(skipped.iter().map(ToString::to_string)).chain(uncovered).collect();
         let sandbox = sandbox.name().to_owned();
-        let temporary = policy.view.tmp.zip(policy.limits.tmp_size);
-        Ok(SandboxedCommand { command, guard, sandbox, gaps, terminal: policy.terminal, protected: policy.protected, temporary })
+        let (temporary, reports_setup) = (policy.view.tmp.zip(policy.limits.tmp_size), selected.sandbox.reports_setup());
+        let SandboxPolicy { terminal, protected, .. } = policy;
+        Ok(SandboxedCommand { command, guard, sandbox, gaps, terminal, protected, temporary, reports_setup })
     }
 
     /// On the machine itself, with a controlling terminal if it needs one.
@@ -202,7 +214,8 @@ impl Sandboxer {
         let at_terminal = if setup.terminal { self.options.launcher.with_terminal(&command) } else { None };
         let (terminal, command) = (at_terminal.is_some(), at_terminal.unwrap_or(command));
         let sandbox = selected.sandbox.name().to_owned();
-        Ok(SandboxedCommand { command, guard, sandbox, gaps: Vec::new(), terminal, protected: Vec::new(), temporary: None })
+        let (gaps, protected) = (Vec::new(), Vec::new());
+        Ok(SandboxedCommand { command, guard, sandbox, gaps, terminal, protected, temporary: None, reports_setup: false })
     }
 
     /// The requested limits that are enforced: those that are tighter than the configured ones. Outside a sandbox none are.
@@ -220,7 +233,10 @@ impl Sandboxer {
         run: ViewLimits<'_>,
         setup: RunSetup<'_>,
     ) -> Result<(SandboxPolicy, Vec<(OsString, OsString)>), ToolError> {
-        let RunSetup { session, paths, network, shared_network, overlay, mut layers, removals, .. } = setup;
+        let RunSetup { session, mut paths, network, shared_network, overlay, mut layers, removals, report, .. } = setup;
+        // Rules know them by their place.
+        let outside: Vec<PathBuf> = self.options.readable.iter().flat_map(|globs| paths_outside(self.files.root(), globs)).collect();
+        note_identities(&mut paths, outside.iter())?;
         let mut view = RunView::default();
         if !sandbox.has_own_root() {
             let view_of_run = self.views.for_run(session, &paths, run.adds_packages);
@@ -228,7 +244,7 @@ impl Sandboxer {
             layers.append(&mut view.layers);
             view.view.read_only.extend(run.program_folder.map(Bind::same));
         }
-        let SandboxPaths { mut writable, mut read_only, mut protected, mut masked, mut pinned, repositories, .. } = paths;
+        let SandboxPaths { mut writable, mut read_only, mut protected, mut masked, mut pinned, repositories, identities, .. } = paths;
         for git in repositories.into_iter().filter(|git| layers.iter().all(|layer| layer.lower != *git)) {
             let is_inside = writable.iter().any(|root| git.starts_with(root));
             if is_inside { &mut protected } else { &mut read_only }.push(git);
@@ -237,7 +253,8 @@ impl Sandboxer {
         protected.extend(self.options.protected.iter().filter(exists).cloned());
         pinned.extend(self.options.protected.iter().filter(exists).cloned());
         masked.extend(self.options.hidden.iter().cloned());
-        masked.extend(self.options.readable.iter().flat_map(|globs| paths_outside(self.files.root(), globs)));
+        pinned.extend(outside.iter().cloned());
+        masked.extend(outside);
         masked.extend(std::env::home_dir().map(|home| usual_secrets(&home)).unwrap_or_default());
         if run.read_only {
             read_only.append(&mut writable);
@@ -250,6 +267,8 @@ impl Sandboxer {
             protected,
             masked,
             pinned,
+            identities,
+            setup_report: report,
             network,
             limits,
             terminal: false,
@@ -311,6 +330,11 @@ fn too_large(uncovered: &[String]) -> ToolError {
     let why = uncovered.join("; ");
     let advice = "Work in a smaller folder, or set sandbox.mode = \"preferred\" to accept that";
     ToolError::new(ErrorKind::SandboxUnavailable, format!("The command was not run: {why}. {advice}."))
+}
+
+fn not_at_rest(folder: &Path) -> String {
+    let folder = display::escape_line(&folder.to_string_lossy()).into_owned();
+    format!("folders such as '{folder}' were moved all the time, and secrets in them may have been missed")
 }
 
 fn no_view(folder: &Path, error: std::io::Error) -> ToolError {

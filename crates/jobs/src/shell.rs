@@ -2,33 +2,24 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime};
 
 use haft_contract::{
     ChangeMode, CommandRequest, Effect, ExecHost, Job, JobOptions, ShellCommand, ToolError,
     ports::{ChangeRecorder, EgressGate, Journal},
 };
-use haft_host::{EgressProxy, GuardedClient, LocalFiles, NetworkRules, SandboxPaths};
+use haft_host::{EgressProxy, GuardedClient, LocalFiles, NetworkRules};
 use haft_pattern::HostPattern;
-use haft_sandbox::{NetworkAccess, OverlayLayer, is_system_path};
 
 use crate::changes::ChangeStore;
 use crate::checkpoint::{Checkpoint, CheckpointLimits, CheckpointStore};
-use crate::job::{JobFacts, LocalJob};
 use crate::job_list::Jobs;
+use crate::job_start::{CommandProxy, JobStart};
 use crate::plan;
-use crate::protection::{GitAccess, RunProtection};
-use crate::quarantine::Origin;
 use crate::recorder::CallRecorder;
-use crate::run::spawn_error;
-use crate::run_guard::{ProtectedPathHint, RunGuard};
-use crate::sandboxer::{RunSetup, SandboxedCommand, Sandboxer, ShellOptions};
+use crate::sandboxer::{Sandboxer, ShellOptions};
 use crate::session_networks::SessionNetworks;
-use crate::spawn::on_spawn_thread;
-use crate::temporary_files::TemporaryFiles;
-use crate::triggers::TriggerSnapshot;
 
 /// The first port of the proxies in a network namespace, and how many there are: commands of a session may share one. Dev
 /// servers rarely listen there, and the kernel takes no ports of its own from there.
@@ -105,9 +96,8 @@ impl Shell {
             Some(_) => self.take_checkpoint(command).await,
             None => None,
         };
-        let (sandboxer, changes, command) = (Arc::clone(&self.sandboxer), Arc::clone(&self.changes), command.clone());
-        let started = on_spawn_thread(move || start(id, &command, options, &sandboxer, &changes, proxy, checkpoint));
-        let job = started.await.map_err(|error| ToolError::execution(format!("The command was not started: {error}.")))??;
+        let start = JobStart { id, command: command.clone(), options, proxy, checkpoint };
+        let job = start.run(Arc::clone(&self.sandboxer), Arc::clone(&self.changes)).await?;
         Ok(Arc::new(job))
     }
 
@@ -157,123 +147,9 @@ impl Shell {
     }
 }
 
-/// The proxy of a command, and its port within the sandbox.
-struct CommandProxy {
-    proxy: EgressProxy,
-    port: u16,
-}
-
 fn proxy_port(number: u64) -> u16 {
     // Always below `PROXY_PORTS`.
     PROXY_PORT + u16::try_from(number % PROXY_PORTS).unwrap_or(0)
-}
-
-/// Starts a command as a job. Blocks.
-fn start(
-    id: String,
-    command: &ShellCommand,
-    options: JobOptions,
-    sandboxer: &Sandboxer,
-    changes: &ChangeStore,
-    proxy: Option<CommandProxy>,
-    checkpoint: Option<Checkpoint>,
-) -> Result<LocalJob, ToolError> {
-    let files = sandboxer.files();
-    let is_sandboxed = command.shell().host.is_sandboxed();
-    // What is known to change nothing gets nothing to change: then there is nothing to check or to apply afterwards either.
-    let command = &if is_sandboxed && only_reads(command) { command.clone().with_read_only_view() } else { command.clone() };
-    let staged = match command.change_mode() {
-        ChangeMode::Direct => None,
-        ChangeMode::Staged if command.has_read_only_view() => None,
-        mode => Some(changes.stage(&options.session, command.text(), mode, &files.writable())?),
-    };
-    let overlay = staged.as_ref().map(|staged| staged.overlay().clone());
-    let mut paths = if is_sandboxed { sandboxer.paths() } else { SandboxPaths { writable: files.writable(), ..SandboxPaths::default() } };
-    let writable = paths.writable.clone();
-    let writes_directly = staged.is_none() && command.writable_tree().is_some() && !command.has_read_only_view();
-    let triggers = writes_directly.then(|| TriggerSnapshot::take(files.root()));
-    let (protection, layers) = prepare_protection(command, &options, sandboxer, &mut paths)?;
-    let setup = RunSetup {
-        session: &options.session,
-        paths,
-        network: network_access(command, proxy.as_ref()),
-        shared_network: (command.shell().host == ExecHost::Sandbox && !command.is_network_isolated())
-            .then(|| sandboxer.session_network(&options.session))
-            .flatten(),
-        terminal: options.terminal.is_some(),
-        overlay,
-        layers,
-        removals: protection.as_ref().and_then(RunProtection::removals).map(Path::to_owned),
-    };
-    let confined = sandboxer.wrap(command, setup)?;
-    let facts = job_facts(id, command, &confined, sandboxer.options().grace);
-    let guard = RunGuard {
-        sandbox: confined.guard,
-        proxy: proxy.map(|proxy| proxy.proxy),
-        gaps: confined.gaps,
-        hint: ProtectedPathHint::new(Arc::clone(files), confined.protected),
-        staged: Mutex::new(staged),
-        triggers,
-        protection,
-        temporary: confined.temporary.map(|(folder, limit)| TemporaryFiles::new(folder, limit)),
-        is_dry_run: command.change_mode() == ChangeMode::Review,
-        writable,
-        root: files.root().to_owned(),
-    };
-    LocalJob::start(confined.command.to_std(), facts, options, guard, checkpoint).map_err(|error| spawn_error(command.shell(), error))
-}
-
-/// How the command reaches the network.
-fn network_access(command: &ShellCommand, proxy: Option<&CommandProxy>) -> NetworkAccess {
-    match proxy {
-        Some(CommandProxy { proxy, port }) => NetworkAccess::Proxy { socket: proxy.socket().to_owned(), port: *port },
-        None if command.shell().host.is_sandboxed() => NetworkAccess::Off,
-        None => NetworkAccess::Host,
-    }
-}
-
-/// What is known of the job when it starts.
-fn job_facts(id: String, command: &ShellCommand, confined: &SandboxedCommand, grace: Duration) -> JobFacts {
-    JobFacts {
-        id,
-        command: command.text().to_owned(),
-        directory: command.directory().to_owned(),
-        host: command.shell().host,
-        sandbox: confined.sandbox.clone(),
-        terminal: confined.terminal,
-        grace,
-        started: SystemTime::now(),
-        cwd_sentinel: command.cwd_sentinel().map(str::to_owned),
-    }
-}
-
-/// The guards of a run that can change something, and the overlays of its repositories.
-fn prepare_protection(
-    command: &ShellCommand,
-    options: &JobOptions,
-    sandboxer: &Sandboxer,
-    paths: &mut SandboxPaths,
-) -> Result<(Option<RunProtection>, Vec<OverlayLayer>), ToolError> {
-    let host = command.shell().host;
-    if !host.is_sandboxed() || command.has_read_only_view() {
-        return Ok((None, Vec::new()));
-    }
-    let is_git_fixed = options.background || options.serves_calls || host != ExecHost::Sandbox;
-    let git = if is_git_fixed { GitAccess::ReadOnly } else { GitAccess::Overlay };
-    let is_staged = command.change_mode() != ChangeMode::Direct;
-    let origin = Origin { session: options.session.clone(), call: None, command: command.text().to_owned() };
-    let prepared = RunProtection::prepare(sandboxer.files(), paths, git, is_staged, sandboxer.options(), sandboxer.folders(), origin)?;
-    Ok((Some(prepared.0), prepared.1))
-}
-
-/// Whether a command is known to change nothing: its programs are the system's own, and none is found by a name alone.
-fn only_reads(command: &ShellCommand) -> bool {
-    let is_of_system = |effect: &Effect| match effect {
-        Effect::Exec(exec) => exec.host != ExecHost::Sandbox || (exec.program.is_absolute() && is_system_path(&exec.program)),
-        _ => true,
-    };
-    let runs_programs = command.effects().iter().any(|effect| matches!(effect, Effect::Exec(_)));
-    runs_programs && command.is_read_only() && command.effects().iter().all(is_of_system)
 }
 
 /// Removes the sockets and folders of processes that were killed.

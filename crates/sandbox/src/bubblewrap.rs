@@ -9,11 +9,11 @@ use crate::command::{ProcessSpec, find_in_path};
 use crate::environment;
 use crate::error::SandboxError;
 use crate::landlock::LandlockRules;
-use crate::launcher::namespaces::NETWORK;
+use crate::launcher::namespaces::{NETWORK, REPORT};
 use crate::launcher::{InnerStep, Launcher, OuterStep, Relay, step};
 use crate::limits::Cgroup;
 use crate::mounts::{MountPlan, RootFolder};
-use crate::overlay::WorkFolders;
+use crate::overlay::{OverlayLayer, WorkFolders};
 use crate::policy::{NetworkAccess, SandboxPolicy, SocketAccess};
 use crate::probe;
 use crate::sandbox::{ConfinedCommand, Sandbox, SandboxGuard};
@@ -135,6 +135,14 @@ impl Bubblewrap {
         layers.extend(policy.layers.iter().cloned());
         // Deeper ones are mounted on top of those above them.
         layers.sort_by_key(|layer| layer.mount_point().components().count());
+        let identity = |layer: &OverlayLayer| policy.identities.get(&layer.lower).copied();
+        let layers = layers
+            .into_iter()
+            .map(|layer| {
+                let identity = identity(&layer);
+                layer.expecting(identity)
+            })
+            .collect::<Vec<_>>();
         let cgroup_files = cgroup.map(Cgroup::join_files).unwrap_or_default();
         let network = shared_network(policy).cloned();
         let (program, arguments) = self.maker.command(&self.launcher, arguments);
@@ -166,6 +174,8 @@ impl Bubblewrap {
             return Err(SandboxError::policy(format!("{what}; add it to workspace.roots, or choose a folder of the workspace")));
         }
         arguments.extend(["--chdir".into(), directory.into()]);
+        let report = policy.setup_report.as_ref().filter(|_| self.maker == NamespaceMaker::Launcher);
+        arguments.extend(report.into_iter().flat_map(|path| [REPORT.into(), real(path).into()]));
         Ok(arguments)
     }
 }
@@ -183,12 +193,17 @@ impl Sandbox for Bubblewrap {
         true
     }
 
+    fn reports_setup(&self) -> bool {
+        self.maker == NamespaceMaker::Launcher
+    }
+
     fn wrap(&self, command: ProcessSpec, policy: &SandboxPolicy) -> Result<ConfinedCommand, SandboxError> {
         let program = match &self.maker {
             NamespaceMaker::Launcher => self.launcher.path(),
             NamespaceMaker::Program(program) => program,
         };
         let plan = MountPlan::new(RootFolder::Empty, policy, &[self.launcher.path(), program])?;
+        let plan = if self.maker == NamespaceMaker::Launcher { plan } else { plan.without_identities() };
         let cgroup = Cgroup::create(&policy.limits);
         let inner = inner(policy, cgroup.as_ref(), plan.writable());
         let mut arguments = self.arguments(&plan, &command, policy)?;

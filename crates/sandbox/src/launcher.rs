@@ -14,6 +14,8 @@ pub(crate) mod holder;
 #[cfg(target_os = "linux")]
 mod inner;
 #[cfg(target_os = "linux")]
+pub(crate) mod mount_target;
+#[cfg(target_os = "linux")]
 mod mover;
 #[cfg(target_os = "linux")]
 pub(crate) mod namespaces;
@@ -47,6 +49,10 @@ use crate::error::SandboxError;
 
 /// Exit code of a failed launcher step.
 pub const FAILED: i32 = 125;
+/// Exit code of a step that found something else where it was to mount: the workspace moved since it was searched.
+pub const MOVED: i32 = 123;
+/// What such a step reports when everything is mounted, right before the command starts.
+pub const READY: &[u8] = b"r";
 /// Exit codes for a program that cannot be executed or does not exist, as in shells.
 const NOT_EXECUTABLE: i32 = 126;
 const NOT_FOUND: i32 = 127;
@@ -139,7 +145,7 @@ pub fn main_if_asked() {
 pub fn setup_failure(code: Option<i32>, stderr: &[u8]) -> Option<String> {
     let first = stderr.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let line = String::from_utf8_lossy(first).trim_end().to_owned();
-    let ours = matches!(code, Some(FAILED | NOT_EXECUTABLE | NOT_FOUND)) && line.starts_with(PREFIX);
+    let ours = matches!(code, Some(FAILED | MOVED | NOT_EXECUTABLE | NOT_FOUND)) && line.starts_with(PREFIX);
     let bubblewrap = code == Some(1) && line.starts_with("bwrap: ");
     (ours || bubblewrap).then_some(line)
 }
@@ -173,7 +179,8 @@ mod tests {
 
     #[test]
     fn setup_failures_are_distinct_from_failures_of_the_command() {
-        let cases: [(Option<i32>, &str, Option<&str>); 6] = [
+        let cases: [(Option<i32>, &str, Option<&str>); 7] = [
+            (Some(123), "haft-sandbox: moved", Some("haft-sandbox: moved")),
             (Some(125), "haft-sandbox: no\nmore", Some("haft-sandbox: no")),
             (Some(127), "haft-sandbox: cannot run x", Some("haft-sandbox: cannot run x")),
             (Some(1), "bwrap: No permissions", Some("bwrap: No permissions")),

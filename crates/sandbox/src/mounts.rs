@@ -13,6 +13,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use haft_contract::FileIdentity;
+
 use crate::error::SandboxError;
 use crate::policy::{NetworkAccess, SandboxPolicy, SocketAccess};
 use paths::{reach, real_source, resolve_above, writable};
@@ -57,13 +59,16 @@ pub(crate) struct MountPlan {
     roots: Vec<(PathBuf, PathBuf)>,
     /// Further writable paths: the home, overlays.
     private: Vec<PathBuf>,
+    /// What must be at the paths of mounts.
+    identities: BTreeMap<PathBuf, FileIdentity>,
     root: RootFolder,
 }
 
 impl MountPlan {
     /// `programs` are run by the host: they are protected where they lie in a writable root.
     pub(crate) fn new(root: RootFolder, policy: &SandboxPolicy, programs: &[&Path]) -> Result<Self, SandboxError> {
-        let mut plan = Self { mounts: BTreeMap::new(), roots: Vec::new(), private: Vec::new(), root };
+        let identities = comparable_identities(root, policy);
+        let mut plan = Self { mounts: BTreeMap::new(), roots: Vec::new(), private: Vec::new(), identities, root };
         if root == RootFolder::Empty {
             plan.add_system(policy);
             plan.add_view(policy);
@@ -85,9 +90,8 @@ impl MountPlan {
             RootFolder::Image => policy.protected_without_layers().collect(),
         };
         protected.into_iter().try_for_each(|path| plan.protect(path))?;
-        for path in policy.pinned.iter().filter_map(|path| path.canonicalize().ok()) {
-            plan.pin_above(&path);
-        }
+        let pinned: Vec<PathBuf> = policy.pinned.iter().filter_map(|path| plan.present(path)).collect();
+        pinned.iter().for_each(|path| plan.pin_above(path));
         plan.create_mount_points()?;
         plan.check_size()?;
         Ok(plan)
@@ -144,13 +148,35 @@ impl MountPlan {
         let system: &[PathBuf] = if self.root == RootFolder::Empty { &system::paths().private } else { &[] };
         let is_shown = |path: &Path| self.host_mount(path).is_some();
         let sockets = if policy.sockets == SocketAccess::Programs { sockets::find(is_shown)? } else { Vec::new() };
-        let masked = policy.masked.iter().filter_map(|path| path.canonicalize().ok()).chain(system.iter().cloned()).chain(sockets);
-        for path in masked {
+        let masked: Vec<PathBuf> = policy.masked.iter().filter_map(|path| self.present(path)).collect();
+        let is_in_root = |path: &Path| policy.writable.iter().chain(&policy.read_only).any(|root| path.starts_with(root));
+        if !self.identities.is_empty() {
+            // What the search did not see itself, such as the target of a link.
+            for path in masked.iter().filter(|path| is_in_root(path) && is_plain(path, policy) && !policy.identities.contains_key(*path)) {
+                let identity = path.symlink_metadata().ok().map(|metadata| FileIdentity::from_metadata(&metadata));
+                self.identities.extend(identity.map(|identity| (path.clone(), identity)));
+            }
+        }
+        for path in masked.into_iter().chain(system.iter().cloned()).chain(sockets) {
             if self.host_mount(&path).is_some() {
                 self.add(path.clone(), MountKind::Hidden, path);
             }
         }
         Ok(())
+    }
+
+    /// The real path, if something is there; also if something was there and is not any more.
+    fn present(&self, path: &Path) -> Option<PathBuf> {
+        if self.identities.contains_key(path) { Some(path.to_owned()) } else { path.canonicalize().ok() }
+    }
+
+    fn is_folder(&self, path: &Path) -> bool {
+        self.identities.get(path).map_or_else(|| path.is_dir(), |identity| identity.is_folder)
+    }
+
+    /// For a program that cannot compare what it mounts on.
+    pub(crate) fn without_identities(self) -> Self {
+        Self { identities: BTreeMap::new(), ..self }
     }
 
     fn check_size(&self) -> Result<(), SandboxError> {
@@ -212,7 +238,8 @@ impl MountPlan {
         if self.roots.iter().any(|(_, real)| *real == path) {
             return Err(SandboxError::policy(format!("{} is both writable and protected; name it once", path.display())));
         }
-        if let Some(target) = reach(&root, &path)? {
+        let target = if self.identities.contains_key(&path) { Some(path) } else { reach(&root, &path)? };
+        if let Some(target) = target {
             self.add(target.clone(), MountKind::Protected, target);
         }
         Ok(())
@@ -246,4 +273,17 @@ impl MountPlan {
         }
         Ok(())
     }
+}
+
+/// What was found at paths that are mounted as they are.
+fn comparable_identities(root: RootFolder, policy: &SandboxPolicy) -> BTreeMap<PathBuf, FileIdentity> {
+    if root == RootFolder::Image {
+        return BTreeMap::new();
+    }
+    policy.identities.iter().filter(|(path, _)| is_plain(path, policy)).map(|(path, identity)| (path.clone(), *identity)).collect()
+}
+
+/// Whether no overlay shows a path: there files and folders have other numbers. What the overlay is made of is compared instead.
+fn is_plain(path: &Path, policy: &SandboxPolicy) -> bool {
+    policy.overlay.is_none() && policy.layers.iter().all(|layer| !path.starts_with(&layer.target))
 }

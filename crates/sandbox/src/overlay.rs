@@ -12,6 +12,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use haft_contract::FileIdentity;
 use serde::{Deserialize, Serialize};
 
 use crate::error::SandboxError;
@@ -38,6 +39,9 @@ pub struct OverlayLayer {
     pub target: PathBuf,
     /// Where the outer step mounts it, if that is not the target.
     staging: Option<PathBuf>,
+    /// What the folder must be when it is mounted.
+    #[serde(default)]
+    expected: Option<FileIdentity>,
     /// Whether nothing is written to the disk early: neither on request of a program, nor when the run ends.
     is_volatile: bool,
 }
@@ -131,7 +135,12 @@ impl OverlayLayer {
 
     fn in_folder(folder: &Path, lower: &Path, work: Option<PathBuf>, target: &Path) -> Self {
         let (lower, target) = (lower.to_owned(), target.to_owned());
-        Self { lower, upper: folder.join("upper"), work, target, staging: None, is_volatile: false }
+        Self { lower, upper: folder.join("upper"), work, target, staging: None, expected: None, is_volatile: false }
+    }
+
+    /// The same for a folder that must be this one when it is mounted.
+    pub(crate) fn expecting(self, expected: Option<FileIdentity>) -> Self {
+        Self { expected: expected.or(self.expected), ..self }
     }
 
     /// Where the outer step mounts it.

@@ -1,6 +1,7 @@
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use haft_contract::CommandLimits;
+use haft_contract::{CommandLimits, FileIdentity};
 use serde::{Deserialize, Serialize};
 
 use crate::error::SandboxError;
@@ -20,6 +21,11 @@ pub struct SandboxPolicy {
     pub masked: Vec<PathBuf>,
     /// Paths above which no folder of a writable root may be renamed or removed: rules know them by their place.
     pub pinned: Vec<PathBuf>,
+    /// What was found at roots, masked and protected paths and lower layers of overlays. If something else is there when they are
+    /// mounted, the command does not run. Of other paths, those that are missing then are left out.
+    pub identities: BTreeMap<PathBuf, FileIdentity>,
+    /// A FIFO that is told when everything is mounted, right before the command starts; by the launcher alone.
+    pub setup_report: Option<PathBuf>,
     /// Network access.
     pub network: NetworkAccess,
     /// Resource limits.
@@ -49,6 +55,8 @@ impl Default for SandboxPolicy {
             protected: Vec::new(),
             masked: Vec::new(),
             pinned: Vec::new(),
+            identities: BTreeMap::new(),
+            setup_report: None,
             network: NetworkAccess::default(),
             limits: CommandLimits::STANDARD,
             terminal: false,

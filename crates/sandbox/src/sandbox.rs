@@ -36,6 +36,11 @@ pub trait Sandbox: std::fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether it compares what it mounts on with what was found there, and reports when everything is mounted.
+    fn reports_setup(&self) -> bool {
+        false
+    }
+
     /// Parts of the policy that the backend does not enforce, for the user; empty if it enforces all.
     fn gaps(&self, policy: &SandboxPolicy) -> Vec<String> {
         let _ = policy;

@@ -22,6 +22,12 @@ impl FolderStamp {
         Self { device: folder.dev(), inode: folder.ino(), changed: (folder.ctime(), folder.ctime_nsec()) }
     }
 
+    /// The same from the system call.
+    pub(crate) fn from_stat(folder: &rustix::fs::Stat) -> Self {
+        let changed = (folder.st_ctime.into(), i64::try_from(folder.st_ctime_nsec).unwrap_or_default());
+        Self { device: u64::try_from(folder.st_dev).unwrap_or_default(), inode: folder.st_ino.into(), changed }
+    }
+
     /// Whether every later change has another stamp, given the time at which the names were read.
     pub fn is_settled(&self, now: SystemTime) -> bool {
         let (seconds, nanoseconds) = self.changed;

@@ -1,5 +1,6 @@
 //! The overlays of a run, one for each Git folder.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
 use std::io;
@@ -8,7 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use haft_contract::GitReport;
+use haft_contract::{FileIdentity, GitReport};
 
 use super::hidden_entries::HiddenEntries;
 use super::report::Reporter;
@@ -78,6 +79,15 @@ impl GitOverlays {
     /// Device and inode of each Git folder.
     pub(crate) fn identities(&self) -> impl Iterator<Item = (u64, u64)> {
         self.layers.iter().filter_map(|layer| layer.lower.metadata().ok()).map(|metadata| (metadata.dev(), metadata.ino()))
+    }
+
+    /// A Git folder that is another one than was found at its path.
+    pub(crate) fn find_moved(&self, found: &BTreeMap<PathBuf, FileIdentity>) -> Option<PathBuf> {
+        let is_other = |layer: &&GitLayer| {
+            let now = layer.lower.metadata().ok().map(|metadata| FileIdentity::from_metadata(&metadata));
+            found.get(&layer.path).is_some_and(|found| now != Some(*found))
+        };
+        self.layers.iter().find(is_other).map(|layer| layer.path.clone())
     }
 
     /// Takes the repository at a path away, if the command has emptied its Git folder, and it is not that of a root. The folder goes to

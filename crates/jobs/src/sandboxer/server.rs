@@ -36,6 +36,7 @@ impl Sandboxer {
             overlay: None,
             layers: Vec::new(),
             removals: None,
+            report: None,
         };
         let roots = setup.paths.writable.clone();
         let (policy, variables) = self.policy(sandbox, view, setup)?;

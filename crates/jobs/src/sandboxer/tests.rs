@@ -26,6 +26,7 @@ fn command_does_not_run_where_secrets_were_not_looked_for_unless_that_is_accepte
             overlay: None,
             layers: Vec::new(),
             removals: None,
+            report: None,
         };
         let refused = Sandboxer::new(options, Arc::clone(&files)).wrap(&planned, setup).map(|_| ()).unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::SandboxUnavailable);

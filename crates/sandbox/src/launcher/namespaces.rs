@@ -13,19 +13,23 @@ mod options;
 
 use std::ffi::OsString;
 use std::fs;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
 use std::process::Command;
 
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::Signal;
 use rustix::thread::{CapabilitySet, CapabilitySets, UnshareFlags};
 
 use self::new_root::NewRoot;
 use self::options::NamespaceOptions;
+use super::READY;
 use super::inner::drop_capabilities;
 use super::step::{self, StepFailure, VIEW, drop_descriptors, exec_failure};
 
-pub(crate) use options::NETWORK;
+pub(crate) use options::{EXPECT, EXPECT_SOURCE, NETWORK, REPORT};
 
 /// This program, also where its path is not visible.
 const SELF: &str = "/proc/self/exe";
@@ -54,7 +58,9 @@ pub(super) fn run_view(arguments: &[OsString]) -> Result<i32, StepFailure> {
     end_with_parent()?;
     rustix::process::setsid().map_err(|error| format!("cannot start a session of its own: {error}"))?;
     rustix::system::sethostname(HOST_NAME).map_err(|error| format!("cannot set the host name: {error}"))?;
-    let mask = rustix::process::umask(rustix::fs::Mode::empty());
+    let mask = rustix::process::umask(Mode::empty());
+    // In the new root it is not to be found.
+    let report = options.report.map(SetupReport::open);
     let mut root = NewRoot::create()?;
     options.mounts.iter().try_for_each(|mount| root.apply(mount))?;
     root.enter(options.directory)?;
@@ -62,8 +68,25 @@ pub(super) fn run_view(arguments: &[OsString]) -> Result<i32, StepFailure> {
     let dropped = rustix::thread::clear_ambient_capability_set().and_then(|()| drop_capabilities());
     dropped.map_err(|error| format!("cannot drop capabilities: {error}"))?;
     end_with_parent()?;
+    report.iter().for_each(SetupReport::send);
     let error = Command::new(name).args(rest).exec();
     Err(exec_failure(name, &error).message.into())
+}
+
+/// Tells the host that everything is mounted.
+struct SetupReport(Option<OwnedFd>);
+
+impl SetupReport {
+    /// A host that is gone needs no report.
+    fn open(path: &Path) -> Self {
+        Self(rustix::fs::open(path, OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()).ok())
+    }
+
+    fn send(&self) {
+        self.0.iter().for_each(|pipe| {
+            rustix::io::write(pipe, READY).ok();
+        });
+    }
 }
 
 /// Enters a network namespace of its own, for the holder of a session's network. Root needs no user namespace for it.

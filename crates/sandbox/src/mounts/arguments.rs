@@ -3,7 +3,10 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use haft_contract::FileIdentity;
+
 use super::{MountKind, MountPlan, system};
+use crate::launcher::namespaces::{EXPECT, EXPECT_SOURCE};
 
 /// Root can write here without any capability. Bubblewrap covers the other such paths itself.
 const KERNEL: &str = "/proc/sys";
@@ -21,6 +24,7 @@ impl MountPlan {
             arguments.extend(["--ro-bind", "/dev/null", KEYS].map(Into::into));
         }
         for ((_, at, mount), source) in &self.mounts {
+            arguments.extend(self.expectation(at, *mount, source));
             arguments.extend(self.mount(at, *mount, source, size));
         }
         // After the mounts: a link may lie in `/run`.
@@ -29,9 +33,20 @@ impl MountPlan {
                 arguments.extend(["--symlink".into(), target.into(), link.into()]);
             }
         }
-        let hidden = self.mounts.keys().filter(|(_, at, mount)| *mount == MountKind::Hidden && at.is_dir());
+        let hidden = self.mounts.keys().filter(|(_, at, mount)| *mount == MountKind::Hidden && self.is_folder(at));
         let read_only = ["/run", "/dev", "/"].map(Path::new).into_iter().chain(hidden.map(|(_, at, _)| at.as_path()));
         (arguments, read_only.flat_map(|path| ["--remount-ro".into(), path.into()]).collect())
+    }
+
+    /// What must be at the path, or at the source of a root.
+    fn expectation(&self, at: &Path, mount: MountKind, source: &Path) -> Vec<OsString> {
+        let Some(FileIdentity { device, inode, .. }) = self.identities.get(at).filter(|_| at == source) else { return Vec::new() };
+        let option = match mount {
+            MountKind::Protected | MountKind::Hidden => EXPECT,
+            MountKind::ReadOnly | MountKind::Writable => EXPECT_SOURCE,
+            MountKind::Memory(_) | MountKind::Pinned => return Vec::new(),
+        };
+        vec![option.into(), format!("{device}:{inode}").into()]
     }
 
     fn mount(&self, at: &Path, mount: MountKind, source: &Path, size: u64) -> Vec<OsString> {
@@ -42,7 +57,7 @@ impl MountPlan {
             }
             MountKind::ReadOnly | MountKind::Protected => bind("--ro-bind"),
             MountKind::Writable | MountKind::Pinned => bind("--bind"),
-            MountKind::Hidden if source.is_dir() => {
+            MountKind::Hidden if self.is_folder(source) => {
                 // A root may lie in a hidden folder, such as the spill files in the data folder.
                 let leads_to_root = self.mounts.keys().any(|(_, other, _)| other != at && other.starts_with(at));
                 let mode = if leads_to_root { "0111" } else { "0000" };

@@ -5,16 +5,19 @@ use std::fs;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 
+use haft_contract::FileIdentity;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, MountPropagationFlags};
 use rustix::thread::UnshareFlags;
 
 use super::OverlayLayer;
+use crate::launcher::mount_target::open_expected;
 use crate::launcher::namespaces::{enter_user_namespace, unshare};
+use crate::launcher::step::StepFailure;
 
 /// Mounts the overlays in a mount namespace that ends with this process.
-pub(crate) fn mount(layers: &[OverlayLayer]) -> Result<(), String> {
+pub(crate) fn mount(layers: &[OverlayLayer]) -> Result<(), StepFailure> {
     if layers.is_empty() {
         return Ok(());
     }
@@ -24,14 +27,18 @@ pub(crate) fn mount(layers: &[OverlayLayer]) -> Result<(), String> {
             return Err(format!(
                 "cannot create a namespace for an overlay: {error}; allow user namespaces, or run without an overlay (no dry run, \
                  exec.changes = \"direct\")"
-            ));
+            )
+            .into());
         }
     };
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     rustix::mount::mount_change("/", private).map_err(|error| format!("cannot make mounts private: {error}"))?;
     // All are opened before the first is covered.
     let open = layers.iter().map(OpenLayer::open).collect::<Result<Vec<_>, _>>()?;
-    layers.iter().zip(&open).try_for_each(|(layer, open)| open.mount(layer, is_unprivileged))
+    let is_plain = |layer: &OverlayLayer| {
+        !layers.iter().any(|other| layer.mount_point() != other.mount_point() && layer.mount_point().starts_with(other.mount_point()))
+    };
+    layers.iter().zip(&open).try_for_each(|(layer, open)| open.mount(layer, is_unprivileged, is_plain(layer)))
 }
 
 /// Enters a mount namespace of its own; whether this process is unprivileged outside of a user namespace.
@@ -60,14 +67,19 @@ struct OpenLayer {
 }
 
 impl OpenLayer {
-    fn open(layer: &OverlayLayer) -> Result<Self, String> {
+    fn open(layer: &OverlayLayer) -> Result<Self, StepFailure> {
         let work = layer.work.as_deref().map(open_private).transpose()?;
-        Ok(Self { lower: open_linkless(&layer.lower)?, upper: open_private(&layer.upper)?, work })
+        let lower = open_checked(&layer.lower, layer.expected)?;
+        Ok(Self { lower, upper: open_private(&layer.upper)?, work })
     }
 
-    fn mount(&self, layer: &OverlayLayer, is_unprivileged: bool) -> Result<(), String> {
+    /// Within another overlay, where the folder has another number, it is not compared: nothing moves there yet.
+    fn mount(&self, layer: &OverlayLayer, is_unprivileged: bool, is_plain: bool) -> Result<(), StepFailure> {
         // Opened only now: a layer above may cover it.
-        let mount_point = if layer.is_cache() { open_private(layer.mount_point())? } else { open_linkless(layer.mount_point())? };
+        let mount_point = match layer.mount_point() {
+            path if layer.is_cache() => open_private(path)?,
+            path => open_checked(path, layer.expected.filter(|_| is_plain))?,
+        };
         let mount = |options: String| {
             let options = CString::new(options).map_err(|_| Errno::INVAL)?;
             rustix::mount::mount("overlay", path(&mount_point), "overlay", MountFlags::empty(), &*options)
@@ -81,8 +93,8 @@ impl OpenLayer {
         };
         match mounted {
             Err(_) if layer.is_cache() => rustix::mount::mount_bind(path(&self.upper), path(&mount_point))
-                .map_err(|error| format!("cannot mount the cache {}: {error}", layer.upper.display())),
-            other => other.map_err(|error| refusal(layer, error)),
+                .map_err(|error| format!("cannot mount the cache {}: {error}", layer.upper.display()).into()),
+            other => other.map_err(|error| refusal(layer, error).into()),
         }
     }
 
@@ -99,19 +111,26 @@ impl OpenLayer {
     }
 }
 
-/// Opens a folder that commands may write to, and follows no link: another one may put it there while this one is set up.
-fn open_linkless(path: &Path) -> Result<OwnedFd, String> {
-    open(path, ResolveFlags::NO_SYMLINKS)
+/// Opens a folder that commands may write to, and follows no link: another one may put it there while this one is set up, or move the
+/// folder.
+fn open_checked(path: &Path, expected: Option<FileIdentity>) -> Result<OwnedFd, StepFailure> {
+    match expected {
+        Some(FileIdentity { device, inode, .. }) => open_expected(path, (device, inode), || open(path, ResolveFlags::NO_SYMLINKS)),
+        None => open(path, ResolveFlags::NO_SYMLINKS).map_err(|error| cannot_open(path, error)),
+    }
 }
 
 /// Opens a folder that no command sees.
-fn open_private(path: &Path) -> Result<OwnedFd, String> {
-    open(path, ResolveFlags::empty())
+fn open_private(path: &Path) -> Result<OwnedFd, StepFailure> {
+    open(path, ResolveFlags::empty()).map_err(|error| cannot_open(path, error))
 }
 
-fn open(path: &Path, resolve: ResolveFlags) -> Result<OwnedFd, String> {
+fn open(path: &Path, resolve: ResolveFlags) -> rustix::io::Result<OwnedFd> {
     rustix::fs::openat2(CWD, path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty(), resolve)
-        .map_err(|error| format!("cannot open {} for an overlay: {error}", path.display()))
+}
+
+fn cannot_open(path: &Path, error: Errno) -> StepFailure {
+    format!("cannot open {} for an overlay: {error}", path.display()).into()
 }
 
 fn path(handle: &OwnedFd) -> String {

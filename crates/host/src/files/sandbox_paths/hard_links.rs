@@ -2,16 +2,22 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::os::unix::fs::{DirEntryExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use haft_contract::FileIdentity;
+
 use super::SandboxPaths;
+use super::folder_reader::{EntryKind, EntryRole, EntryRoles, FolderEntry, FolderReader, FoundFolder, ScannedFolders};
 use super::scan::{MOST_ENTRIES, too_large};
+
+/// By inode: the device, and how many names are not known yet.
+type MissingNames = HashMap<u64, (u64, u64)>;
 
 /// Hides the other names in the roots of hidden files, and of those in hidden folders. Hardly any has some, so the roots are hardly
 /// ever searched.
 pub(super) fn hide(paths: &mut SandboxPaths) {
-    let (mut hidden, mut missing) = (paths.masked.clone(), HashMap::new());
+    let (mut hidden, mut missing) = (paths.masked.clone(), MissingNames::new());
     hidden.sort_unstable();
     // Each name counts once.
     hidden.dedup_by(|deeper, above| deeper.starts_with(above));
@@ -19,17 +25,16 @@ pub(super) fn hide(paths: &mut SandboxPaths) {
         count_names(path, &mut missing, paths);
     }
     missing.retain(|_, (_, count)| *count > 0);
-    let roots: Vec<PathBuf> = paths.writable.iter().chain(&paths.read_only).cloned().collect();
-    for root in roots {
-        if !missing.is_empty() {
-            search(&root, &mut missing, paths);
-        }
+    if !missing.is_empty() {
+        let (names, moving) = find_names(&missing, paths);
+        paths.moving.extend(moving);
+        names.into_iter().filter(|(path, _)| !is_hidden(path, &hidden)).for_each(|(path, identity)| paths.add_masked(path, Some(identity)));
     }
     paths.masked.sort_unstable();
 }
 
 /// Adds the inodes of hidden files, with the device of each and how many names of it are not known yet.
-fn count_names(hidden: &Path, missing: &mut HashMap<u64, (u64, u64)>, paths: &mut SandboxPaths) {
+fn count_names(hidden: &Path, missing: &mut MissingNames, paths: &mut SandboxPaths) {
     let (mut left, mut seen) = (vec![hidden.to_owned()], 0);
     while let Some(path) = left.pop() {
         let Ok(found) = fs::symlink_metadata(&path) else { continue };
@@ -50,32 +55,55 @@ fn count_names(hidden: &Path, missing: &mut HashMap<u64, (u64, u64)>, paths: &mu
     }
 }
 
-fn search(root: &Path, missing: &mut HashMap<u64, (u64, u64)>, paths: &mut SandboxPaths) {
-    let (mut folders, mut seen) = (vec![root.to_owned()], 0);
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            seen += 1;
-            if seen > MOST_ENTRIES {
-                return paths.uncovered.push(too_large(root));
-            }
-            let (path, Ok(kind)) = (entry.path(), entry.file_type()) else { continue };
-            if kind.is_dir() {
-                folders.push(path);
-                continue;
-            }
-            let Some((device, count)) = missing.get_mut(&entry.ino()) else { continue };
-            let is_it = fs::symlink_metadata(&path).is_ok_and(|found| found.is_file() && found.dev() == *device);
-            if is_it && !is_hidden(&path, paths) {
-                paths.masked.push(path);
-                *count -= 1;
-                if *count == 0 {
-                    missing.remove(&entry.ino());
+/// Every name in the roots that has one of these inodes, and a folder that was moved as long as it was searched, if there was one.
+fn find_names(missing: &MissingNames, paths: &mut SandboxPaths) -> (Vec<(PathBuf, FileIdentity)>, Option<PathBuf>) {
+    let roots: Vec<PathBuf> = paths.writable.iter().chain(&paths.read_only).cloned().collect();
+    let mut folders = ScannedFolders::default();
+    let mut reader = FolderReader::new(&mut folders);
+    let roles = WantedInodes(missing);
+    loop {
+        let (mut names, mut uncovered) = (Vec::new(), Vec::new());
+        for root in &roots {
+            let (mut left, mut seen) = (vec![root.clone()], 0);
+            while let Some(folder) = left.pop() {
+                let FoundFolder::Listed(scanned) = reader.folder(&folder, false, &roles) else { continue };
+                seen += scanned.count;
+                if seen > MOST_ENTRIES {
+                    uncovered.push(too_large(root));
+                    break;
+                }
+                for entry in &scanned.entries {
+                    let path = folder.join(&entry.name);
+                    match entry.identity {
+                        Some(identity) if missing.get(&identity.inode).is_some_and(|(device, _)| *device == identity.device) => {
+                            names.push((path, identity));
+                        }
+                        _ => left.extend((entry.role == EntryRole::Folder).then_some(path)),
+                    }
                 }
             }
+        }
+        let ended = reader.end_pass(&|entry| roles.role(entry).is_some());
+        if ended != Ok(false) {
+            paths.uncovered.append(&mut uncovered);
+            return (names, ended.err());
         }
     }
 }
 
-fn is_hidden(path: &Path, paths: &SandboxPaths) -> bool {
-    path.ancestors().any(|above| paths.masked.iter().any(|masked| masked == above))
+/// Folders, and files that may be the wanted ones.
+struct WantedInodes<'a>(&'a MissingNames);
+
+impl EntryRoles for WantedInodes<'_> {
+    fn role(&self, entry: &FolderEntry<'_>) -> Option<EntryRole> {
+        match entry.kind {
+            EntryKind::Folder => Some(EntryRole::Folder),
+            EntryKind::Other => entry.inode.filter(|inode| self.0.contains_key(inode)).map(|_| EntryRole::Wanted),
+            EntryKind::Link | EntryKind::Socket => None,
+        }
+    }
+}
+
+fn is_hidden(path: &Path, hidden: &[PathBuf]) -> bool {
+    path.ancestors().any(|above| hidden.iter().any(|hidden| hidden == above))
 }

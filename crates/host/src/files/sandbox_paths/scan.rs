@@ -1,57 +1,70 @@
-//! The search through a root for secrets, protected names and repositories.
+//! The search through the roots for secrets, protected names and repositories.
 
 use std::collections::HashMap;
-use std::ffi::{OsStr, OsString};
-use std::fs::{self, FileType, Metadata};
-use std::os::unix::fs::FileTypeExt;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::SystemTime;
 
 use haft_text::display;
 
-use super::super::folder_stamp::FolderStamp;
 use super::super::protected::{self, ProtectedRules};
 use super::super::walk::denied::Denied;
 use super::SandboxPaths;
+use super::folder_reader::{EntryKind, EntryRole, EntryRoles, FolderEntry, FolderReader, FoundFolder, ScannedEntry, ScannedFolders};
+use super::known_secrets::KnownSecrets;
 
 /// Entries of a root that are searched.
 pub(super) const MOST_ENTRIES: usize = 200_000;
+/// The same where a secret is looked for that was moved, which is done once.
+const MOST_ENTRIES_ONCE: usize = 2_000_000;
 /// Repositories with an overlay of their own; each is a mount that every command pays for. Further ones are protected.
 const MOST_REPOSITORIES: usize = 64;
 /// Protected paths that are mounted; those beyond are checked after the run like all others.
 const MOST_PROTECTED: usize = 300;
 /// Generated folders: large, and full of files that are named like secrets and are none, such as certificates of authorities.
-/// Only the user's own rules apply in them.
+/// Only the user's own rules apply in them, and secrets are looked for that were moved there.
 const GENERATED: &[&str] =
     &[".git", "node_modules", "target", ".venv", "site-packages", "__pycache__", ".tox", ".nox", ".next", ".gradle", ".terraform"];
 /// A folder that no rule names.
 const ELSEWHERE: &str = ".haft-elsewhere";
-/// Folders in the cache; then it starts anew.
-const MOST_CACHED: usize = 100_000;
 
-/// Folders as they were searched last.
+/// What searches before this one have found.
 #[derive(Debug, Default)]
-pub struct ScanCache(Mutex<ScannedFolders>);
+pub struct ScanCache(Mutex<SearchMemory>);
 
-/// Folders, and those in generated ones, where other rules apply.
-type ScannedFolders = [HashMap<PathBuf, Arc<ScannedFolder>>; 2];
-
-#[derive(Debug)]
-struct ScannedFolder {
-    stamp: FolderStamp,
-    count: usize,
-    /// The entries that matter.
-    entries: Vec<(OsString, EntryRole)>,
+#[derive(Debug, Default)]
+pub(super) struct SearchMemory {
+    pub(super) folders: ScannedFolders,
+    pub(super) secrets: KnownSecrets,
+    #[cfg(test)]
+    pub(super) before_read: Option<ReadHook>,
 }
 
+/// Is called with each folder that is read.
+#[cfg(test)]
+pub(super) struct ReadHook(pub(super) Box<dyn FnMut(&Path) + Send>);
+
+#[cfg(test)]
+haft_contract::opaque_debug!(ReadHook:);
+
+impl ScanCache {
+    /// With a file that lists the secrets that were seen, so that a later process finds those that a command has moved.
+    pub fn with_secrets_in(file: PathBuf) -> Self {
+        Self(Mutex::new(SearchMemory { secrets: KnownSecrets::in_file(file), ..SearchMemory::default() }))
+    }
+
+    pub(super) fn lock(&self) -> std::sync::MutexGuard<'_, SearchMemory> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How far a search goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum EntryRole {
-    Folder,
-    GeneratedFolder,
-    Denied,
-    Protected,
-    Repository,
+pub(super) enum SearchDepth {
+    /// Generated folders are searched where rules of the user apply in them.
+    Usual,
+    /// All of them are.
+    Everywhere,
 }
 
 pub(super) struct Scan<'a> {
@@ -66,29 +79,53 @@ impl<'a> Scan<'a> {
         Self { rules, denied: Denied::new(Arc::clone(rules), root), root, is_writable }
     }
 
-    pub(super) fn run(&self, cache: &ScanCache, paths: &mut SandboxPaths) {
-        let mut known = cache.0.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Goes through the root once.
+    pub(super) fn pass(&self, reader: &mut FolderReader<'_>, secrets: &KnownSecrets, depth: SearchDepth, paths: &mut SandboxPaths) {
+        let most = if depth == SearchDepth::Usual { MOST_ENTRIES } else { MOST_ENTRIES_ONCE };
         let (mut folders, mut seen) = (vec![(self.root.to_owned(), false)], 0);
         while let Some((folder, is_generated)) = folders.pop() {
-            let Some(scanned) = self.folder(&mut known, &folder, is_generated) else { continue };
+            let scanned = match reader.folder(&folder, is_generated, self) {
+                FoundFolder::Listed(scanned) => scanned,
+                FoundFolder::Closed(identity) if folder != self.root => {
+                    paths.add_masked(folder, Some(identity));
+                    continue;
+                }
+                FoundFolder::Closed(_) | FoundFolder::Absent => continue,
+            };
             seen += scanned.count;
-            if seen > MOST_ENTRIES {
+            if seen > most {
                 return paths.uncovered.push(too_large(self.root));
             }
-            for (name, role) in &scanned.entries {
-                let path = folder.join(name);
-                match role {
+            for entry in &scanned.entries {
+                let path = folder.join(&entry.name);
+                match entry.role {
                     EntryRole::Folder => folders.push((path, is_generated)),
+                    EntryRole::GeneratedFolder if depth == SearchDepth::Usual && !self.rules.has_deny_read() => {}
                     EntryRole::GeneratedFolder => folders.push((path, true)),
-                    EntryRole::Denied => {
-                        paths.pinned.extend(self.is_denied_by_place(&path).then(|| path.clone()));
-                        paths.masked.push(path);
+                    EntryRole::Repository if depth == SearchDepth::Everywhere => {
+                        folders.push((path.clone(), true));
+                        self.add(entry, path, paths);
                     }
-                    _ if !self.is_writable => {}
-                    EntryRole::Repository if paths.repositories.len() < MOST_REPOSITORIES => paths.repositories.push(path),
-                    EntryRole::Protected if paths.protected.len() >= MOST_PROTECTED => {}
-                    EntryRole::Repository | EntryRole::Protected => paths.protected.push(path),
+                    EntryRole::MovedSecret if !secrets.contain(entry.identity) => {}
+                    _ => self.add(entry, path, paths),
                 }
+            }
+        }
+    }
+
+    /// Adds what is no folder to be searched.
+    fn add(&self, entry: &ScannedEntry, path: PathBuf, paths: &mut SandboxPaths) {
+        match entry.role {
+            EntryRole::Denied | EntryRole::MovedSecret => {
+                paths.pinned.extend(self.is_denied_by_place(&path).then(|| path.clone()));
+                paths.add_masked(path, entry.identity);
+            }
+            _ if !self.is_writable => {}
+            EntryRole::Protected if paths.protected.len() >= MOST_PROTECTED => {}
+            role => {
+                paths.identities.extend(entry.identity.map(|identity| (path.clone(), identity)));
+                let is_overlay = role == EntryRole::Repository && paths.repositories.len() < MOST_REPOSITORIES;
+                if is_overlay { &mut paths.repositories } else { &mut paths.protected }.push(path);
             }
         }
     }
@@ -100,53 +137,30 @@ impl<'a> Scan<'a> {
         beneath != Path::new(name) && is_denied(beneath) && !is_denied(&Path::new(ELSEWHERE).join(name))
     }
 
-    /// What matters in a folder. One that cannot be listed cannot be read by the command either: it has no more rights than we.
-    fn folder(&self, known: &mut ScannedFolders, folder: &Path, is_generated: bool) -> Option<Arc<ScannedFolder>> {
-        let known = &mut known[usize::from(is_generated)];
-        let now = SystemTime::now();
-        let metadata = fs::symlink_metadata(folder).ok().filter(Metadata::is_dir)?;
-        let stamp = FolderStamp::from_metadata(&metadata);
-        if let Some(scanned) = known.get(folder).filter(|scanned| scanned.stamp == stamp) {
-            return Some(Arc::clone(scanned));
-        }
-        let mut scanned = ScannedFolder { stamp, count: 0, entries: Vec::new() };
-        for entry in fs::read_dir(folder).ok()?.flatten() {
-            scanned.count += 1;
-            let (name, Ok(kind)) = (entry.file_name(), entry.file_type()) else { continue };
-            if let Some(role) = self.role(&entry.path(), &name, kind, is_generated) {
-                scanned.entries.push((name, role));
-            }
-            if scanned.count > MOST_ENTRIES {
-                break;
-            }
-        }
-        let scanned = Arc::new(scanned);
-        if known.len() >= MOST_CACHED {
-            known.clear();
-        }
-        if stamp.is_settled(now) {
-            known.insert(folder.to_owned(), Arc::clone(&scanned));
-        }
-        Some(scanned)
+    /// Whether an entry of a watched folder is one that the search looks for.
+    pub(super) fn matters(&self, entry: &FolderEntry<'_>) -> bool {
+        entry.folder.starts_with(self.root) && self.role(entry).is_some()
     }
+}
 
-    fn role(&self, path: &Path, name: &OsStr, kind: FileType, is_generated: bool) -> Option<EntryRole> {
-        let is_denied = if is_generated {
-            self.rules.deny_reading_by_user(self.root, path.strip_prefix(self.root).unwrap_or(path))
-        } else {
-            self.denied.covers(path, name)
-        };
-        let becomes_generated = GENERATED.iter().any(|generated| name == *generated);
+impl EntryRoles for Scan<'_> {
+    fn role(&self, entry: &FolderEntry<'_>) -> Option<EntryRole> {
+        let FolderEntry { folder, is_generated, name, kind, .. } = entry;
+        let (path, is_folder) = (&folder.join(name), *kind == EntryKind::Folder);
+        let is_by_user = || self.rules.deny_reading_by_user(self.root, path.strip_prefix(self.root).unwrap_or(path));
+        let is_denied = if *is_generated { is_by_user() } else { self.denied.covers(path, name) };
+        let becomes_generated = GENERATED.iter().any(|generated| *name == *generated);
         match () {
             // The program that listens at a socket is outside, or of a command that may be in another session.
-            () if is_denied || kind.is_socket() => Some(EntryRole::Denied),
-            () if is_generated => kind.is_dir().then_some(EntryRole::Folder),
-            () if name == ".git" && kind.is_dir() => Some(EntryRole::Repository),
+            () if is_denied || *kind == EntryKind::Socket => Some(EntryRole::Denied),
+            () if *is_generated && self.denied.covers(path, name) => Some(EntryRole::MovedSecret),
+            () if *is_generated => is_folder.then_some(EntryRole::Folder),
+            () if *name == ".git" && is_folder => Some(EntryRole::Repository),
             // What is a link cannot be held: it is checked after the run.
             // The list of submodules is part of what Git checks out: its content is checked after the run.
-            () if !kind.is_symlink() && name != ".gitmodules" && is_protected(path, name) => Some(EntryRole::Protected),
-            () if becomes_generated => (kind.is_dir() && self.rules.has_deny_read()).then_some(EntryRole::GeneratedFolder),
-            () => kind.is_dir().then_some(EntryRole::Folder),
+            () if *kind != EntryKind::Link && *name != ".gitmodules" && is_protected(path, name) => Some(EntryRole::Protected),
+            () if becomes_generated => is_folder.then_some(EntryRole::GeneratedFolder),
+            () => is_folder.then_some(EntryRole::Folder),
         }
     }
 }

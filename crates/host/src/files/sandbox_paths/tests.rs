@@ -1,5 +1,7 @@
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 
+use super::scan::ReadHook;
 use super::*;
 use crate::WorkspaceOptions;
 
@@ -45,9 +47,14 @@ fn rules_of_the_tools_are_those_of_the_sandbox() {
         masked: [vec![library.join("deep/.env")], paths(&["a/b/.env", "a/server.pem", "node_modules/x/private.txt", "state"])].concat(),
         pinned: paths(&["hook.sh", "state"]),
         repositories: paths(&[".git"]),
+        identities: BTreeMap::new(),
         uncovered: Vec::new(),
+        moving: Vec::new(),
     };
-    assert_eq!(paths_of(options), expected);
+    let found = paths_of(options);
+    let searched = [&expected.writable, &expected.read_only, &expected.protected, &expected.masked, &expected.repositories];
+    let identities: BTreeMap<_, _> = searched.into_iter().flatten().map(|path| (path.clone(), identity_of(path).unwrap())).collect();
+    assert_eq!(found, SandboxPaths { identities, ..expected });
 }
 
 #[test]
@@ -201,4 +208,139 @@ fn sockets_in_the_roots_are_hidden_and_lists_of_submodules_can_be_replaced() {
     let paths = paths_of(WorkspaceOptions::new(&root));
     assert_eq!((paths.masked, paths.protected), (sockets.to_vec(), Vec::new()));
     drop(listeners);
+}
+
+/// A cache whose hook moves something when a folder is read.
+fn moving_cache(mover: impl FnMut(&Path) + Send + 'static) -> ScanCache {
+    let cache = ScanCache::default();
+    cache.lock().before_read = Some(ReadHook(Box::new(mover)));
+    cache
+}
+
+/// A root with folders `a` to `h`, and a secret in `a/moved`.
+fn root_with_folders() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    for name in ["a", "b", "c", "d", "e", "f", "g", "h"] {
+        fs::create_dir_all(root.join(name).join("inner")).unwrap();
+    }
+    fs::create_dir(root.join("a/moved")).unwrap();
+    fs::write(root.join("a/moved/.env"), "x").unwrap();
+    (folder, root)
+}
+
+#[test]
+fn secret_that_is_moved_while_the_roots_are_searched_is_found() {
+    let (_folder, root) = root_with_folders();
+    let files = LocalFiles::open(WorkspaceOptions::new(&root)).unwrap();
+    let inside = root.clone();
+    let (mut read, mut moves) = (Vec::new(), 0);
+    // From where the search goes next to where it was just before.
+    let cache = moving_cache(move |folder| {
+        if let Some(before) = read.last().filter(|before: &&PathBuf| before.parent() == Some(&inside) && moves < 6) {
+            let from = ["a", "b", "c", "d", "e", "f", "g", "h"].map(|name| inside.join(name).join("moved"));
+            let from = from.iter().find(|path| path.exists()).unwrap();
+            moves += usize::from(fs::rename(from, before.join("moved")).is_ok());
+        }
+        read.push(folder.to_owned());
+    });
+    let found = files.sandbox_paths(&cache);
+    let wanted = files.sandbox_paths(&ScanCache::default());
+    assert_eq!((found.masked.len(), found), (1, wanted));
+}
+
+#[test]
+fn folder_that_is_exchanged_before_it_is_read_is_not_taken_for_another_later() {
+    let (_folder, root) = root_with_folders();
+    let files = LocalFiles::open(WorkspaceOptions::new(&root)).unwrap();
+    let (inside, mut is_away) = (root.clone(), false);
+    let exchange = |root: &Path| {
+        let (one, other) = (root.join("a/moved"), root.join("b/inner"));
+        rustix::fs::renameat_with(rustix::fs::CWD, one, rustix::fs::CWD, other, rustix::fs::RenameFlags::EXCHANGE).unwrap();
+    };
+    let cache = moving_cache(move |folder| {
+        if folder == inside.join("a/moved") && !is_away {
+            exchange(&inside);
+            is_away = true;
+        }
+    });
+    assert_eq!(files.sandbox_paths(&cache).masked, [root.join("b/inner/.env")]);
+    cache.lock().before_read = None;
+    exchange(&root);
+    assert_eq!(files.sandbox_paths(&cache).masked, [root.join("a/moved/.env")], "the cache knows the folders by what they are");
+}
+
+#[test]
+fn search_that_finds_no_moment_of_rest_says_so() {
+    let (_folder, root) = root_with_folders();
+    let files = LocalFiles::open(WorkspaceOptions::new(&root)).unwrap();
+    let inside = root.clone();
+    let cache = moving_cache(move |_| {
+        let (one, other) = (inside.join("a/moved"), inside.join("b/moved"));
+        fs::rename(&one, &other).or_else(|_| fs::rename(&other, &one)).unwrap();
+    });
+    let moving = files.sandbox_paths(&cache).moving;
+    assert!(moving.len() == 1 && moving[0].starts_with(&root), "{moving:?}");
+}
+
+#[test]
+fn files_that_are_written_and_renamed_all_the_time_delay_nothing() {
+    let (_folder, root) = root_with_folders();
+    let files = LocalFiles::open(WorkspaceOptions::new(&root)).unwrap();
+    let (inside, mut count) = (root.clone(), 0);
+    let cache = moving_cache(move |_| {
+        for folder in ["", "a", "a/moved", "h"] {
+            count += 1;
+            let path = inside.join(folder).join(format!("written-{}", count % 50));
+            fs::write(&path, "x").unwrap();
+            fs::rename(&path, path.with_extension("js")).unwrap();
+        }
+    });
+    for _ in 0..20 {
+        let found = files.sandbox_paths(&cache);
+        assert_eq!((found.masked, found.moving), (vec![root.join("a/moved/.env")], Vec::new()));
+    }
+}
+
+#[test]
+fn secret_that_was_moved_into_a_generated_folder_stays_hidden_until_it_is_gone() {
+    let (folder, root) = root_with_folders();
+    fs::create_dir_all(root.join("target/debug")).unwrap();
+    fs::write(root.join("target/debug/cert.pem"), "x").unwrap();
+    let files = LocalFiles::open(WorkspaceOptions::new(&root)).unwrap();
+    let data = folder.path().join("h/secrets");
+    let masked = || files.sandbox_paths(&ScanCache::with_secrets_in(data.clone())).masked;
+    let same = ScanCache::with_secrets_in(data.clone());
+    assert_eq!(files.sandbox_paths(&same).masked, [root.join("a/moved/.env")]);
+    for (from, to) in [("a/moved", "target/debug/x"), ("target/debug/x", "b/.git"), ("b", "node_modules"), ("node_modules", "c/b")] {
+        fs::rename(root.join(from), root.join(to)).unwrap();
+        let secrets = if to == "target/debug/x" { root.join("target/debug/x/.env") } else { masked()[0].clone() };
+        assert_eq!(masked(), [secrets.clone()], "{to}");
+        assert_eq!(files.sandbox_paths(&same).masked, [secrets], "{to}");
+    }
+    assert_eq!(masked(), [root.join("c/b/.git/.env")]);
+    fs::remove_file(root.join("c/b/.git/.env")).unwrap();
+    assert_eq!(masked(), Vec::<PathBuf>::new(), "what was generated stays visible");
+}
+
+#[test]
+fn folder_that_its_owner_has_closed_is_hidden() {
+    if rustix::process::geteuid().is_root() {
+        // Root reads every folder.
+        return;
+    }
+    let (_folder, root) = root_with_folders();
+    let files = LocalFiles::open(WorkspaceOptions::new(&root)).unwrap();
+    let cache = ScanCache::default();
+    for (mode, hidden) in [(0o000, "a"), (0o100, "a"), (0o400, "a"), (0o600, "a"), (0o700, "a/moved/.env")] {
+        fs::set_permissions(root.join("a"), Permissions::from_mode(mode)).unwrap();
+        let found = files.sandbox_paths(&cache);
+        assert_eq!((found.masked, found.moving), (vec![root.join(hidden)], Vec::new()), "{mode:o}");
+    }
+}
+
+#[test]
+fn tests_of_closed_folders_pass_as_an_unprivileged_user() {
+    let again = haft_testkit::again_as_an_ordinary_user(&["folder_that_its_owner_has_closed_is_hidden"], &[]);
+    again.unwrap_or_else(|output| panic!("{output}"));
 }

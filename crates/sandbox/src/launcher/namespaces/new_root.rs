@@ -1,6 +1,7 @@
 //! The root of the sandbox: empty, and on it the mounts of the run. Every source is looked up in the old root, and every mount point
 //! beneath the new one, and neither through a link: another command may put one into the workspace while this one is set up.
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -12,7 +13,8 @@ use rustix::mount::{
 };
 
 use super::attributes::{self, MountScope};
-use super::options::ViewMount;
+use super::options::{Expectation, PlannedMount, ViewMount};
+use crate::launcher::mount_target::{TargetIdentity, open_expected};
 use crate::launcher::step::StepFailure;
 
 /// Covered in this namespace alone, while the new root is made.
@@ -47,6 +49,8 @@ enum TargetKind {
 pub(super) struct NewRoot {
     old: OwnedFd,
     new: OwnedFd,
+    /// Mounts that hide folders, by the paths where those were: they become read-only at the end.
+    hiding: HashMap<PathBuf, OwnedFd>,
 }
 
 impl NewRoot {
@@ -63,21 +67,31 @@ impl NewRoot {
             rustix::mount::mount("tmpfs", "new", "tmpfs", flags, c"mode=0755")?;
             rustix::process::pivot_root(".", "old")?;
             rustix::process::chdir("/")?;
-            Ok(Self { old: open_folder("/old")?, new: open_folder(NEW)? })
+            Ok(Self { old: open_folder("/old")?, new: open_folder(NEW)?, hiding: HashMap::new() })
         };
         made().map_err(|error| format!("cannot make an empty root: {error}").into())
     }
 
-    pub(super) fn apply(&mut self, mount: &ViewMount<'_>) -> Result<(), StepFailure> {
-        if mount.covered().is_some_and(|at| self.is_missing(at)) {
+    pub(super) fn apply(&mut self, planned: &PlannedMount<'_>) -> Result<(), StepFailure> {
+        let mount = &planned.mount;
+        let source = match planned.expectation {
+            Some(Expectation::Target(expected)) => return self.cover(mount, expected),
+            Some(Expectation::Source(expected)) => Some(expected),
+            None => None,
+        };
+        if mount.covered().is_some_and(|at| !self.hiding.contains_key(at) && self.is_missing(at)) {
             return Ok(());
         }
         let (at, applied) = match mount {
             ViewMount::Devices(at) => (at, self.devices(at)),
             ViewMount::Processes(at) => (at, self.processes(at)),
-            ViewMount::Bind { source, at, is_writable } => {
+            ViewMount::Bind { source: path, at, is_writable } => {
                 let read_only = if *is_writable { MountAttrFlags::empty() } else { MountAttrFlags::MOUNT_ATTR_RDONLY };
-                (at, self.bind(source, at, PLAIN | read_only))
+                let handle = match source {
+                    Some(expected) => Ok(open_expected(path, expected, || self.look_up_old(path))?),
+                    None => self.look_up_old(path),
+                };
+                (at, handle.and_then(|handle| self.bind(&handle, at, PLAIN | read_only)))
             }
             ViewMount::Memory { at, mode, size } => (at, self.memory(at, mode, *size)),
             ViewMount::Link { target, at } => (at, self.link(target, at)),
@@ -85,7 +99,30 @@ impl NewRoot {
         };
         // A mount on the root covers it: from then on all lies in that mount.
         let covered = applied.and_then(|()| if at.parent().is_none() { open_folder(NEW).map(|new| self.new = new) } else { Ok(()) });
-        covered.map_err(|error| format!("cannot mount {}: {error}", at.display()).into())
+        covered.map_err(|error| refusal(at, error))
+    }
+
+    /// Mounts on what was there when the workspace was searched, and on nothing else.
+    fn cover(&mut self, mount: &ViewMount<'_>, expected: TargetIdentity) -> Result<(), StepFailure> {
+        let Some(at) = mount.target() else { return Err(format!("{mount:?} covers nothing").into()) };
+        let target = open_expected(at, expected, || self.look_up(at))?;
+        let covered = match mount {
+            ViewMount::Memory { mode, size, .. } => new_memory(mode, *size).and_then(|memory| {
+                move_to(&memory, &target)?;
+                self.hiding.insert(at.to_owned(), memory);
+                Ok(())
+            }),
+            // On itself: its own path may lead elsewhere by now.
+            ViewMount::Bind { source, .. } if *source == at => {
+                clone_tree(&target, PLAIN | MountAttrFlags::MOUNT_ATTR_RDONLY).and_then(|tree| move_to(&tree, &target))
+            }
+            ViewMount::Bind { source, .. } => self
+                .look_up_old(source)
+                .and_then(|source| clone_tree(&source, PLAIN | MountAttrFlags::MOUNT_ATTR_RDONLY))
+                .and_then(|tree| move_to(&tree, &target)),
+            _ => Err(Errno::INVAL),
+        };
+        covered.map_err(|error| refusal(at, error))
     }
 
     /// Leaves the old root for good.
@@ -101,23 +138,17 @@ impl NewRoot {
         rustix::process::chdir(directory).map_err(|error| format!("cannot start in {}: {error}", directory.display()).into())
     }
 
-    fn bind(&self, source: &Path, at: &Path, attributes: MountAttrFlags) -> rustix::io::Result<()> {
-        let source = rustix::fs::openat2(&self.old, inside(source), OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), LINKLESS)?;
-        let is_folder = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(&source)?.st_mode).is_dir();
-        self.bind_handle(&source, at, if is_folder { TargetKind::Folder } else { TargetKind::File }, attributes)
+    fn bind(&self, source: &OwnedFd, at: &Path, attributes: MountAttrFlags) -> rustix::io::Result<()> {
+        let is_folder = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(source)?.st_mode).is_dir();
+        self.bind_handle(source, at, if is_folder { TargetKind::Folder } else { TargetKind::File }, attributes)
     }
 
     fn bind_handle(&self, source: &OwnedFd, at: &Path, kind: TargetKind, attributes: MountAttrFlags) -> rustix::io::Result<()> {
-        let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
-        let tree = rustix::mount::open_tree(source, "", flags | OpenTreeFlags::AT_RECURSIVE)?;
-        attributes::add(tree.as_fd(), attributes, MountScope::Tree)?;
-        self.attach(&tree, at, kind)
+        self.attach(&clone_tree(source, attributes)?, at, kind)
     }
 
     fn attach(&self, mount: &OwnedFd, at: &Path, kind: TargetKind) -> rustix::io::Result<()> {
-        let target = self.target(at, kind)?;
-        let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-        rustix::mount::move_mount(mount, "", &target, "", flags)
+        move_to(mount, &self.target(at, kind)?)
     }
 
     /// The mount point, made where it is missing.
@@ -139,6 +170,10 @@ impl NewRoot {
         }
     }
 
+    fn look_up_old(&self, path: &Path) -> rustix::io::Result<OwnedFd> {
+        rustix::fs::openat2(&self.old, inside(path), OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), LINKLESS)
+    }
+
     fn look_up(&self, at: &Path) -> rustix::io::Result<OwnedFd> {
         rustix::fs::openat2(&self.new, inside(at), OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), LINKLESS)
     }
@@ -153,10 +188,7 @@ impl NewRoot {
     }
 
     fn memory(&self, at: &Path, mode: &OsStr, size: Option<&OsStr>) -> rustix::io::Result<()> {
-        let mut options = vec![("mode", mode)];
-        options.extend(size.map(|size| ("size", size)));
-        let mount = new_mount("tmpfs", &options, PLAIN)?;
-        self.attach(&mount, at, TargetKind::Folder)
+        self.attach(&new_memory(mode, size)?, at, TargetKind::Folder)
     }
 
     fn link(&self, target: &OsStr, at: &Path) -> rustix::io::Result<()> {
@@ -165,13 +197,18 @@ impl NewRoot {
     }
 
     fn make_read_only(&self, at: &Path) -> rustix::io::Result<()> {
-        attributes::add(self.look_up(at)?.as_fd(), MountAttrFlags::MOUNT_ATTR_RDONLY, MountScope::One)
+        let read_only = |mount: &OwnedFd| attributes::add(mount.as_fd(), MountAttrFlags::MOUNT_ATTR_RDONLY, MountScope::One);
+        // What it hides may have been moved since.
+        match self.hiding.get(at) {
+            Some(mount) => read_only(mount),
+            None => read_only(&self.look_up(at)?),
+        }
     }
 
     fn devices(&self, at: &Path) -> rustix::io::Result<()> {
         self.memory(at, OsStr::new("0755"), None)?;
         for name in DEVICES {
-            self.bind(&Path::new("/dev").join(name), &at.join(name), DEVICE)?;
+            self.bind(&self.look_up_old(&Path::new("/dev").join(name))?, &at.join(name), DEVICE)?;
         }
         self.target(&at.join("shm"), TargetKind::Folder)?;
         let terminals = [("ptmxmode", OsStr::new("0666")), ("mode", OsStr::new("620"))];
@@ -191,6 +228,29 @@ impl NewRoot {
         }
         Ok(())
     }
+}
+
+fn refusal(at: &Path, error: Errno) -> StepFailure {
+    format!("cannot mount {}: {error}", at.display()).into()
+}
+
+/// A copy of what is mounted at a handle and beneath, not mounted anywhere yet.
+fn clone_tree(source: &OwnedFd, attributes: MountAttrFlags) -> rustix::io::Result<OwnedFd> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
+    let tree = rustix::mount::open_tree(source, "", flags | OpenTreeFlags::AT_RECURSIVE)?;
+    attributes::add(tree.as_fd(), attributes, MountScope::Tree)?;
+    Ok(tree)
+}
+
+fn move_to(mount: &OwnedFd, target: &OwnedFd) -> rustix::io::Result<()> {
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    rustix::mount::move_mount(mount, "", target, "", flags)
+}
+
+fn new_memory(mode: &OsStr, size: Option<&OsStr>) -> rustix::io::Result<OwnedFd> {
+    let mut options = vec![("mode", mode)];
+    options.extend(size.map(|size| ("size", size)));
+    new_mount("tmpfs", &options, PLAIN)
 }
 
 fn open_folder(path: &str) -> rustix::io::Result<OwnedFd> {
