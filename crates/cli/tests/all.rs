@@ -56,6 +56,7 @@ mod suite {
     mod memory;
     mod model;
     mod models;
+    mod moved_secrets;
     mod network;
     mod nodes;
     mod odd_calls;

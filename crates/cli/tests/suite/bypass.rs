@@ -10,6 +10,7 @@ mod further;
 mod machine;
 mod moved;
 mod outside;
+mod rare;
 mod read;
 mod run;
 mod uncommon;
@@ -184,6 +185,7 @@ const AGAIN: [&[&str]; 2] = [
         "suite::bypass::outside::",
         "suite::bypass::further::read_rules",
         "suite::bypass::machine::",
+        "suite::bypass::rare::read_rules",
         "suite::bypass::uncommon::read_rules",
     ],
     &[
@@ -193,6 +195,7 @@ const AGAIN: [&[&str]; 2] = [
         "suite::bypass::further::write_rules",
         "suite::bypass::moved::write_rules",
         "suite::bypass::further::delete_and_exec",
+        "suite::bypass::rare::write_delete",
         "suite::bypass::uncommon::write_rules",
         "suite::bypass::uncommon::delete_and_exec",
         "suite::bypass::connect::",
