@@ -102,9 +102,15 @@ impl RunProtection {
         }
         let found: Vec<PathBuf> = paths.protected.iter().chain(&overlaid).chain(&read_only).cloned().collect();
         note_identities(paths, found.iter())?;
-        let layers = prepare_layers(&folder.0, &overlaid)?;
+        let layers = prepare_layers(&folder.0, &overlaid).map_err(|error| moved_away(&overlaid, error))?;
         let pairs = layers.iter().map(|layer| (layer.lower.clone(), layer.upper.clone())).collect();
-        let git = GitOverlays::over(pairs, &folder.0, &writable, &paths.masked).map_err(|error| no_folder(&folder.0, error))?;
+        let git = GitOverlays::over(pairs, &folder.0, &writable, &paths.masked).map_err(|error| {
+            if error.kind() == io::ErrorKind::NotFound {
+                moved_away(&overlaid, no_folder(&folder.0, error))
+            } else {
+                no_folder(&folder.0, error)
+            }
+        })?;
         if let Some(moved) = git.find_moved(&paths.identities) {
             return Err(MovedPath(moved).into());
         }
@@ -266,6 +272,14 @@ fn prepare_layers(folder: &Path, overlaid: &[PathBuf]) -> Result<Vec<OverlayLaye
     let prepare =
         |(number, lower): (usize, &PathBuf)| OverlayLayer::prepare(&folder.join(number.to_string()), lower).map(OverlayLayer::without_sync);
     overlaid.iter().enumerate().map(prepare).collect::<Result<_, _>>().map_err(unavailable)
+}
+
+/// The error of a repository that was found, and may have come back since it was missing.
+fn moved_away(found: &[PathBuf], error: ToolError) -> ToolError {
+    match found.first() {
+        Some(path) => error.with_source(MovedPath(path.clone())),
+        None => error,
+    }
 }
 
 fn no_folder(folder: &Path, error: io::Error) -> ToolError {

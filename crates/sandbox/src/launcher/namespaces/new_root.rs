@@ -14,6 +14,7 @@ use rustix::mount::{
 
 use super::attributes::{self, MountScope};
 use super::options::{Expectation, PlannedMount, ViewMount};
+use crate::launcher::MOVED;
 use crate::launcher::mount_target::{TargetIdentity, open_expected};
 use crate::launcher::step::StepFailure;
 
@@ -230,8 +231,10 @@ impl NewRoot {
     }
 }
 
+/// What is missing now was there when the mounts were planned.
 fn refusal(at: &Path, error: Errno) -> StepFailure {
-    format!("cannot mount {}: {error}", at.display()).into()
+    let failed = StepFailure::from(format!("cannot mount {}: {error}", at.display()));
+    if error == Errno::NOENT { StepFailure { code: MOVED, ..failed } } else { failed }
 }
 
 /// A copy of what is mounted at a handle and beneath, not mounted anywhere yet.
