@@ -19,8 +19,8 @@ use crate::node_use::NodeUse;
 use crate::ports::{EgressGate, Gate, Host, Journal, PageCache, ProgressSink, Services, SmallModel};
 use crate::session_use::{SessionUse, SubAgentUse, no_sub_agents};
 use crate::{
-    Access, ChangeSet, CommandRequest, Connect, Dialect, Form, JobStatus, Location, Plan, SeenFiles, ShellCommand, SubAgentRequest,
-    ToolError, TurnTools, WebSettings,
+    Access, CallToken, ChangeSet, CommandRequest, Connect, Dialect, Form, JobStatus, Location, Plan, SeenFiles, ShellCommand,
+    SubAgentRequest, ToolError, TurnTools, WebSettings,
 };
 
 /// Who and what a call is.
@@ -159,7 +159,7 @@ pub struct ContextParts {
     /// The machine.
     pub host: Arc<dyn Host>,
     /// Cancelled when the call is to stop, and at its end.
-    pub cancel: CancellationToken,
+    pub cancel: CallToken,
     /// Decides on effects beyond the plan.
     pub gate: Arc<dyn Gate>,
     /// Takes pre-images and spills.
@@ -200,6 +200,7 @@ impl ToolContext {
     ) -> Self {
         let (call, dialect, form, egress) = (call.into(), Dialect::Haft, None, None);
         let (seen, turn_tools) = (Arc::default(), Arc::default());
+        let cancel = cancel.into();
         ContextParts { call, plan, host, cancel, gate, journal, progress, dialect, form, seen, turn_tools, egress }.into()
     }
     /// The same, called in this form by a model that knows tools by these names.
@@ -333,7 +334,7 @@ impl ToolContext {
     }
     /// Resolves when the call should stop.
     pub async fn cancelled(&self) {
-        self.inner.cancel.cancelled().await;
+        self.inner.cancel.token().cancelled().await;
     }
     /// Whether the call should stop.
     pub fn is_cancelled(&self) -> bool {
@@ -341,7 +342,7 @@ impl ToolContext {
     }
     /// The token itself, for libraries that take one.
     pub fn cancellation(&self) -> &CancellationToken {
-        &self.inner.cancel
+        self.inner.cancel.token()
     }
     /// Shows progress, as long as the call lasts.
     pub fn progress(&self, progress: Progress) {

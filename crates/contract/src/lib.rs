@@ -9,6 +9,7 @@ mod apply;
 mod automation_use;
 mod browser_use;
 mod call;
+mod call_token;
 mod canvas_use;
 mod capability;
 pub mod causes;
@@ -50,6 +51,7 @@ mod turn_tools;
 pub use automation_use::{AutomationUse, GatewayUse};
 pub use browser_use::BrowserUse;
 pub use call::{Arguments, Envelope, ToolCall, ToolResult};
+pub use call_token::CallToken;
 pub use canvas_use::CanvasUse;
 pub use capability::{Clocks, Files, Http, Notices, Processes, Spills};
 pub use changes::{

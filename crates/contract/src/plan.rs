@@ -11,38 +11,35 @@ use crate::{ChangeSet, Connect, Effect, Exec, Extent, JobAccess, JobStatus, JobU
 pub struct Plan {
     /// Shared with history, which writes them when the call is over; none for a plan that touches nothing.
     effects: Option<Arc<Vec<Effect>>>,
-    /// The command that runs; its effects are among the others.
-    command: Option<Arc<ShellCommand>>,
-    /// The change set that is committed; its changes are among the effects.
-    commit: Option<Arc<ChangeSet>>,
-    /// The jobs that are used.
-    jobs: Vec<JobUse>,
+    /// What few plans have; apart, because every stage hands its plan on.
+    rare: Option<Box<RareParts>>,
     /// Whether the jobs of the session are listed.
     lists_jobs: bool,
     /// Whether other conversations are read.
     reads_sessions: bool,
-    /// Why the call itself requires approval.
-    approval: Option<String>,
     /// Whether its connections are those of a sandboxed command that already runs.
     egress: bool,
     /// Whether it uses the browser of the session.
     browser: bool,
 }
 
+/// What few plans have.
+#[derive(Debug, Clone, Default)]
+struct RareParts {
+    /// The command that runs; its effects are among the others.
+    command: Option<Arc<ShellCommand>>,
+    /// The change set that is committed; its changes are among the effects.
+    commit: Option<Arc<ChangeSet>>,
+    /// The jobs that are used.
+    jobs: Vec<JobUse>,
+    /// Why the call itself requires approval.
+    approval: Option<String>,
+}
+
 impl Plan {
     /// A plan that touches nothing.
     pub const fn nothing() -> Self {
-        Self {
-            effects: None,
-            command: None,
-            commit: None,
-            jobs: Vec::new(),
-            lists_jobs: false,
-            reads_sessions: false,
-            approval: None,
-            egress: false,
-            browser: false,
-        }
+        Self { effects: None, rare: None, lists_jobs: false, reads_sessions: false, egress: false, browser: false }
     }
     /// Adds any effect.
     pub fn with(mut self, effect: Effect) -> Self {
@@ -76,16 +73,16 @@ impl Plan {
     /// Adds a command with all its effects. A plan has one: a second replaces the first.
     pub fn command(mut self, command: ShellCommand) -> Self {
         self.effects_mut().extend_from_slice(command.effects());
-        self.command = Some(Arc::new(command));
+        self.rare_mut().command = Some(Arc::new(command));
         self
     }
     /// The planned command.
     pub fn planned_command(&self) -> Option<&ShellCommand> {
-        self.command.as_deref()
+        self.rare.as_ref()?.command.as_deref()
     }
     /// Commits a change set: its effects must name every change that it makes, in its order, and come first.
     pub fn commits(mut self, set: Arc<ChangeSet>) -> Self {
-        self.commit = Some(set);
+        self.rare_mut().commit = Some(set);
         self
     }
     /// A connection of a sandboxed command that already runs.
@@ -108,7 +105,7 @@ impl Plan {
     /// Adds the use of a job of the session. Input of a job outside the sandbox can make it do anything: the caller adds that
     /// as an effect.
     pub fn with_job(mut self, job: &JobStatus, access: JobAccess) -> Self {
-        self.jobs.push(JobUse { id: job.id.clone(), access, command: job.command.clone(), host: job.host });
+        self.rare_mut().jobs.push(JobUse { id: job.id.clone(), access, command: job.command.clone(), host: job.host });
         self
     }
     /// Adds the list of the session's jobs.
@@ -118,7 +115,7 @@ impl Plan {
     }
     /// The jobs that are used.
     pub fn jobs(&self) -> &[JobUse] {
-        &self.jobs
+        self.rare.as_ref().map_or(&[], |rare| rare.jobs.as_slice())
     }
     /// Whether it runs programs, all of them in the sandbox; the browser is one.
     pub fn runs_sandboxed(&self) -> bool {
@@ -133,7 +130,7 @@ impl Plan {
     }
     /// The change set that is committed.
     pub fn committed(&self) -> Option<&ChangeSet> {
-        self.commit.as_deref()
+        self.rare.as_ref()?.commit.as_deref()
     }
     /// Adds starting an agent, by the name that rules know it by.
     pub fn spawn(self, agent: impl Into<String>) -> Self {
@@ -154,12 +151,12 @@ impl Plan {
     }
     /// Requires approval, whatever allows the effects: a call may be stricter than the policy.
     pub fn require_approval(mut self, why: impl Into<String>) -> Self {
-        self.approval = Some(why.into());
+        self.rare_mut().approval = Some(why.into());
         self
     }
     /// Why the call itself requires approval.
     pub fn required_approval(&self) -> Option<&str> {
-        self.approval.as_deref()
+        self.rare.as_ref()?.approval.as_deref()
     }
     /// The effects.
     pub fn effects(&self) -> &[Effect] {
@@ -172,9 +169,12 @@ impl Plan {
     fn effects_mut(&mut self) -> &mut Vec<Effect> {
         Arc::make_mut(self.effects.get_or_insert_default())
     }
+    fn rare_mut(&mut self) -> &mut RareParts {
+        self.rare.get_or_insert_default()
+    }
     /// Whether any effect changes something.
     pub fn changes_something(&self) -> bool {
-        self.effects().iter().any(Effect::changes_something) || self.jobs.iter().any(|job| job.access != JobAccess::Read)
+        self.effects().iter().any(Effect::changes_something) || self.jobs().iter().any(|job| job.access != JobAccess::Read)
     }
 
     /// The planned location of a path, as it was requested at planning, with the first effect that `select` accepts.
@@ -203,7 +203,7 @@ impl Plan {
     }
     /// The planned use of a job. A plan may name it more than once: the strongest access that it names counts.
     pub(crate) fn job_access(&self, id: &str) -> Option<JobAccess> {
-        let uses = self.jobs.iter().filter(|job| job.id == id).map(|job| job.access);
+        let uses = self.jobs().iter().filter(|job| job.id == id).map(|job| job.access);
         uses.fold(None, |found, access| found.filter(|found| *found != JobAccess::Read).or(Some(access)))
     }
     pub(crate) fn permits_job_list(&self) -> bool {

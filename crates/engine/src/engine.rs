@@ -2,12 +2,13 @@
 
 mod builder;
 
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
-use futures_util::FutureExt;
-use haft_contract::{ContextParts, Form, Plan, Prepared, ToolCall, ToolContext, ToolError, ToolOutput, ToolResult};
+use haft_contract::{ContextParts, Plan, Prepared, ToolCall, ToolContext, ToolError, ToolOutput, ToolResult};
 use haft_policy::{Decision, Policy, StandardPolicy, Verdict};
 use haft_store::{Blobs, CallLog};
 use serde_json::Value;
@@ -39,6 +40,9 @@ use crate::workers::Workers;
 use crate::{CallLimits, Registry, Session, ToolEntry};
 
 /// Answers calls. Cheap to clone; clones share everything.
+///
+/// What few calls wait for is boxed in the stages: the future of each call has space for all that it may wait for, and a thousand calls
+/// at once need it a thousand times.
 #[derive(Clone)]
 pub struct Engine {
     pub(crate) inner: Arc<EngineParts>,
@@ -62,8 +66,6 @@ haft_contract::opaque_debug!(Engine: registry = inner.registry);
 /// A planned call, and everything that the second half of the pipeline needs.
 pub(crate) struct PreparedCall {
     entry: Arc<ToolEntry>,
-    /// The form that the model called, if not the canonical one.
-    form: Option<Form>,
     prepared: Prepared,
 }
 
@@ -76,7 +78,6 @@ impl PreparedCall {
 /// A call that may run, with its locks.
 pub(crate) struct ClearedCall {
     entry: Arc<ToolEntry>,
-    form: Option<Form>,
     permitted: PermittedCall,
     _locks: Ticket,
 }
@@ -84,7 +85,7 @@ pub(crate) struct ClearedCall {
 /// A call that ends before its tool runs: refused, or answered by a hook.
 pub(crate) enum ShortCircuit {
     Refused(ToolError),
-    Answered(ToolOutput),
+    Answered(Box<ToolOutput>),
 }
 
 impl From<ToolError> for ShortCircuit {
@@ -97,7 +98,7 @@ impl ShortCircuit {
     pub(crate) fn outcome(self) -> Result<ToolOutput, ToolError> {
         match self {
             Self::Refused(error) => Err(error),
-            Self::Answered(output) => Ok(output),
+            Self::Answered(output) => Ok(*output),
         }
     }
 }
@@ -157,27 +158,27 @@ impl Engine {
         session: &Session,
         stop: &StopSignal,
         open: &mut OpenCall<'_>,
-    ) -> Result<PreparedCall, Result<ToolOutput, ToolError>> {
-        catch_panics(self.prepare(call, session, stop, open.trail())).await
+    ) -> Result<PreparedCall, ShortCircuit> {
+        CatchPanics(pin!(self.prepare(call, session, stop, open.trail()))).await
     }
 
     /// permit ▸ run ▸ bound ▸ settle. A call that changes something is continued by a task of its own, so that it comes to its end,
     /// rolled back and recorded, also when the future of its caller is dropped.
     pub(crate) async fn complete(
         &self,
-        planned: Result<(PreparedCall, Option<Ticket>), Result<ToolOutput, ToolError>>,
+        planned: Result<(PreparedCall, Option<Ticket>), ShortCircuit>,
         session: &Session,
         stop: StopSignal,
         mut open: OpenCall<'_>,
     ) -> ToolResult {
         let (ready, ticket) = match planned {
             Ok(planned) => planned,
-            Err(outcome) => return self.settle(open, outcome, session, &stop).await,
+            Err(early) => return self.settle(open, early.outcome(), session, &stop).await,
         };
-        let clearing = async { self.clear(ready, ticket, session, &stop, open.trail()).await.map_err(ShortCircuit::Refused) };
-        let cleared = match catch_panics(clearing).await {
+        let cleared = CatchPanics(pin!(self.clear(ready, ticket, session, &stop, open.trail()))).await;
+        let cleared = match cleared {
             Ok(cleared) => cleared,
-            Err(outcome) => return self.settle(open, outcome, session, &stop).await,
+            Err(error) => return self.settle(open, Err(error), session, &stop).await,
         };
         if !open.trail().changes_something() {
             return self.conclude(cleared, session, &stop, open).await;
@@ -201,8 +202,7 @@ impl Engine {
 
     /// run ▸ bound ▸ settle.
     async fn conclude(&self, cleared: ClearedCall, session: &Session, stop: &StopSignal, mut open: OpenCall<'_>) -> ToolResult {
-        let performing = async { self.perform(cleared, session, stop, open.trail()).await.map_err(ShortCircuit::Refused) };
-        let outcome = catch_panics(performing).await.or_else(|early| early);
+        let outcome = CatchPanics(pin!(self.perform(cleared, session, stop, open.trail()))).await;
         self.settle(open, outcome, session, stop).await
     }
 
@@ -220,20 +220,25 @@ impl Engine {
         trail.set_tool(&entry);
         let offered = self.offers(&entry, session);
         if offered.verdict == Verdict::Deny {
-            return Err(self.refuse_offer(offered, &entry, call, session, stop, trail).await.into());
+            return Err(Box::pin(self.refuse_offer(offered, &entry, call, session, stop, trail)).await.into());
         }
         trail.set_decision(offered);
         let form = entry.called(&call.name, session.dialect());
+        trail.set_form(form.map(CompiledForm::form));
         let mut arguments = call.arguments;
         let checked = check_as(&entry, form, &mut arguments, engine.limits.argument_bytes);
         let checked = checked.inspect_err(|_| trail.set_refused_arguments(arguments))?;
-        let (arguments, prepared) = self.rewrite_arguments(&entry, checked, session, stop, trail).await?;
+        let (arguments, prepared) = if engine.hooks.is_empty() {
+            (trail.set_arguments(checked, self.retention(session)), None)
+        } else {
+            Box::pin(self.rewrite_arguments(&entry, checked, session, stop, trail)).await?
+        };
         let prepared = match prepared {
             Some(prepared) => prepared,
             None => self.planned(&entry, arguments, session, stop, trail).await?,
         };
         trail.set_plan(prepared.plan());
-        Ok(PreparedCall { form: form.map(CompiledForm::form), entry, prepared })
+        Ok(PreparedCall { entry, prepared })
     }
 
     /// The tools that a session has.
@@ -298,21 +303,18 @@ impl Engine {
     ) -> Result<(Value, Option<Prepared>), ShortCircuit> {
         let engine = &*self.inner;
         let mut state = RewriteState::from(checked);
-        let mut outcome = Ok(());
-        if !engine.hooks.is_empty() {
-            let context = RewriteContext {
-                hooks: &engine.hooks,
-                events: engine.events.as_deref(),
-                limits: &engine.limits,
-                workers: &engine.workers,
-                entry,
-                call: trail.call(),
-                session,
-                stop,
-            };
-            outcome = stop.unless(rewrite(context, &mut state)).await.unwrap_or_else(|error| Err(error.into()));
-        }
-        let arguments = trail.set_arguments(state, self.retention(session));
+        let context = RewriteContext {
+            hooks: &engine.hooks,
+            events: engine.events.as_deref(),
+            limits: &engine.limits,
+            workers: &engine.workers,
+            entry,
+            call: trail.call(),
+            session,
+            stop,
+        };
+        let outcome = stop.unless(rewrite(context, &mut state)).await.unwrap_or_else(|error| Err(error.into()));
+        let arguments = trail.set_rewritten(state, self.retention(session));
         outcome.map(|()| arguments)
     }
 
@@ -327,16 +329,18 @@ impl Engine {
         trail: &mut Trail,
     ) -> Result<ClearedCall, ToolError> {
         let engine = &*self.inner;
-        let (entry, form) = (Arc::clone(&ready.entry), ready.form);
+        let entry = Arc::clone(&ready.entry);
         let (cleared, edited) = self.permitted(ready, session, stop, trail).await?;
         // A ticket is for the plan that it was drawn for.
         let ticket = ticket.filter(|_| !edited);
         let ticket = ticket.unwrap_or_else(|| engine.locks.queue(cleared.plan()));
-        stop.unless(ticket.granted()).await?;
+        if !ticket.is_granted() {
+            Box::pin(stop.unless(ticket.granted())).await?;
+        }
         if stop.is_requested() {
             return Err(cancelled());
         }
-        Ok(ClearedCall { entry, form, permitted: cleared, _locks: ticket })
+        Ok(ClearedCall { entry, permitted: cleared, _locks: ticket })
     }
 
     /// run. The locks are held until its changes are settled.
@@ -348,17 +352,19 @@ impl Engine {
         trail: &mut Trail,
     ) -> Result<ToolOutput, ToolError> {
         let engine = &*self.inner;
-        let ClearedCall { entry, form, permitted: cleared, _locks } = cleared;
-        self.record_intent(trail, session).await?;
+        let ClearedCall { entry, permitted: cleared, _locks } = cleared;
+        if trail.needs_intent() {
+            Box::pin(self.record_intent(trail, session)).await?;
+        }
         session.taint().record(cleared.plan(), entry.source(), trail.record_id());
         emit(engine.events.as_deref(), &Event::Started { call: trail.call() });
-        let context = |plan| self.context(plan, &entry, form, session, stop, trail);
+        let context = |plan| self.context(plan, &entry, session, stop, trail);
         let outcome = run(&engine.workers, cleared, &entry, context, stop).await;
         trail.report_untrusted(session);
         match outcome {
             // The locks are still held, so the files are this call's own.
             Err(error) if trail.changes_something() && !trail.journal().is_final() => {
-                Err(self.roll_back_partial_changes(error, trail.record_id(), session).await)
+                Err(Box::pin(self.roll_back_partial_changes(error, trail.record_id(), session)).await)
             }
             outcome => outcome,
         }
@@ -395,7 +401,7 @@ impl Engine {
             };
             match check(&entry, &mut arguments.into(), engine.limits.argument_bytes) {
                 Ok(checked) => {
-                    prepared = self.prepare_edited(&entry, checked, session, stop, trail).await?;
+                    prepared = Box::pin(self.prepare_edited(&entry, checked, session, stop, trail)).await?;
                     edited = true;
                 }
                 Err(error) => {
@@ -448,27 +454,19 @@ impl Engine {
     }
 
     /// What a tool may use, narrowed to its plan.
-    fn context(
-        &self,
-        plan: Plan,
-        entry: &Arc<ToolEntry>,
-        form: Option<Form>,
-        session: &Session,
-        stop: &StopSignal,
-        trail: &Trail,
-    ) -> ToolContext {
+    fn context(&self, plan: Plan, entry: &Arc<ToolEntry>, session: &Session, stop: &StopSignal, trail: &Trail) -> ToolContext {
         let gate = CallGate { policy: Arc::clone(&self.inner.policy), session: session.clone(), entry: Arc::clone(entry) };
         let egress = connecting_program(&plan).map(|program| self.egress(program, entry, session, stop, trail));
         ToolContext::from(ContextParts {
             call: Arc::clone(trail.call()),
             plan,
             host: Arc::clone(session.host()),
-            cancel: stop.token().clone(),
+            cancel: stop.call_token().clone(),
             gate: Arc::new(gate),
             journal: Arc::clone(trail.journal()) as _,
             progress: session.progress().cloned(),
             dialect: session.dialect(),
-            form,
+            form: trail.form(),
             seen: Arc::clone(session.seen_files()),
             turn_tools: Arc::clone(&session.caller().turn_tools),
             egress: egress.map(|gate| Arc::new(gate) as _),
@@ -507,9 +505,6 @@ impl Engine {
     /// Writes a call that changes something, or that a user was asked about, to disk before it runs: after a crash, history
     /// has its beginning and its approval.
     async fn record_intent(&self, trail: &Trail, session: &Session) -> Result<(), ToolError> {
-        if !trail.needs_intent() {
-            return Ok(());
-        }
         let log = &self.inner.log;
         let intent = trail.to_intent(session);
         let recorded = match log.append_with(0, Box::new(move || intent)) {
@@ -535,7 +530,8 @@ impl Engine {
         let read_on = |line| continue_reading(&engine.registry, session.dialect(), line);
         let context =
             SettleContext { hooks: &engine.hooks, log: &*engine.log, events: engine.events.as_deref(), limits: &engine.limits, stop };
-        let (outcome, stored) = show_to_hooks(context, &*engine.blobs, trail, outcome).await;
+        let (outcome, stored) =
+            if engine.hooks.is_empty() { (outcome, None) } else { Box::pin(show_to_hooks(context, &*engine.blobs, trail, outcome)).await };
         let outcome = bound(outcome, limit, &**trail.journal(), &read_on, stored.as_deref()).await;
         let stored = stored.map(|text| shorten_stored(text, limit));
         // From here on nothing waits, so the call is recorded whatever becomes of the future.
@@ -564,13 +560,15 @@ impl Engine {
     }
 }
 
-/// Turns a panic of foreign code (a policy, an approver, a host) into the outcome of the call. Not an `async fn`, which would hold the
-/// stages twice: each call is moved with the space that they take.
-fn catch_panics<T>(
-    stages: impl Future<Output = Result<T, ShortCircuit>>,
-) -> impl Future<Output = Result<T, Result<ToolOutput, ToolError>>> {
-    AssertUnwindSafe(stages).catch_unwind().map(|outcome| match outcome {
-        Ok(outcome) => outcome.map_err(ShortCircuit::outcome),
-        Err(payload) => Err(Err(panic_error(&*payload))),
-    })
+/// Turns a panic of foreign code (a policy, an approver, a host) into an error of the call. The stages stay where the caller pinned them:
+/// each call would be moved with the space that they take.
+struct CatchPanics<'a, F>(Pin<&'a mut F>);
+
+impl<T, E: From<ToolError>, F: Future<Output = Result<T, E>>> Future for CatchPanics<'_, F> {
+    type Output = Result<T, E>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let polled = catch_unwind(AssertUnwindSafe(|| self.0.as_mut().poll(context)));
+        polled.unwrap_or_else(|payload| Poll::Ready(Err(panic_error(&*payload).into())))
+    }
 }

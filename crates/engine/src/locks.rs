@@ -103,6 +103,11 @@ impl QueueSlot {
 pub(crate) struct Ticket(Option<(Arc<QueueSlot>, Locks)>);
 
 impl Ticket {
+    /// Whether no earlier call conflicts.
+    pub(crate) fn is_granted(&self) -> bool {
+        self.0.as_ref().is_none_or(|(slot, locks)| locks.is_free(slot))
+    }
+
     /// Waits until no earlier call conflicts.
     pub(crate) async fn granted(&self) {
         let Some((slot, locks)) = &self.0 else { return };

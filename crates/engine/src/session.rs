@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use haft_contract::{
-    Access, Dialect, SeenFiles, TaintPolicy, TurnLimit,
+    Access, CallToken, Dialect, SeenFiles, TaintPolicy, TurnLimit,
     ports::{Approver, Host, ProgressSink, RuleStore},
 };
 use haft_policy::{Caller, Sender};
@@ -32,7 +32,7 @@ struct SessionParts {
     questions: Arc<QuestionTurns>,
     permissions: PermissionBroker,
     progress: Option<Arc<dyn ProgressSink>>,
-    cancel: CancellationToken,
+    cancel: Arc<CancellationToken>,
     /// Tokens of the sessions above it, which stop it as well.
     stopped_by: Vec<CancellationToken>,
     taint_policy: TaintPolicy,
@@ -99,6 +99,10 @@ impl Session {
     /// Stops every call of the session when cancelled; so does the token of its parent session.
     pub fn cancellation(&self) -> &CancellationToken {
         &self.inner.cancel
+    }
+    /// A token for one call of the session.
+    pub(crate) fn call_token(&self) -> CallToken {
+        CallToken::child_of(&self.inner.cancel)
     }
     pub(crate) fn stopped_by(&self) -> &[CancellationToken] {
         &self.inner.stopped_by
@@ -186,7 +190,7 @@ impl SessionBuilder {
                 questions: Arc::default(),
                 permissions: PermissionBroker::new(),
                 progress: None,
-                cancel: CancellationToken::new(),
+                cancel: Arc::default(),
                 taint_policy: TaintPolicy::default(),
                 watches_loops: true,
                 loop_guard: Mutex::new(LoopDetector::new(Some(LoopLimits::default()))),
@@ -328,7 +332,7 @@ impl SessionBuilder {
     }
     /// The token that stops the session; calls get children of it.
     pub fn cancellation(mut self, token: CancellationToken) -> Self {
-        self.inner.cancel = token;
+        self.inner.cancel = Arc::new(token);
         self
     }
     /// What the taint guard does.
@@ -349,7 +353,7 @@ impl SessionBuilder {
         if let Some(Session { inner: parent }) = self.parent {
             self.inner.taint_policy = self.inner.taint_policy.max(parent.taint_policy);
             self.inner.stopped_by.clone_from(&parent.stopped_by);
-            self.inner.stopped_by.push(parent.cancel.clone());
+            self.inner.stopped_by.push(CancellationToken::clone(&parent.cancel));
         }
         let session = Session { inner: Arc::new(self.inner) };
         session.inner.link.set(&session);

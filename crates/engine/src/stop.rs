@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::{Shared, select_all};
-use haft_contract::{BoxFuture, ToolError};
-use tokio_util::sync::{CancellationToken, DropGuard};
+use haft_contract::{BoxFuture, CallToken, ToolError};
+use tokio_util::sync::CancellationToken;
 
 use crate::Session;
 use crate::stages::run::cancelled;
@@ -14,22 +14,30 @@ use crate::stages::run::cancelled;
 /// The token of one call. It is cancelled when the call ends, however it ends, so that a context that the tool kept is dead.
 #[derive(Debug)]
 pub(crate) struct StopSignal {
-    own: CancellationToken,
+    own: CallToken,
     outer: Option<CancellationToken>,
     /// Tokens of the parent sessions.
     above: Vec<CancellationToken>,
-    _end: DropGuard,
+}
+
+impl Drop for StopSignal {
+    fn drop(&mut self) {
+        self.own.cancel();
+    }
 }
 
 impl StopSignal {
     /// For a call of this session, stopped by this token as well.
     pub(crate) fn new(session: &Session, outer: Option<&CancellationToken>) -> Self {
-        let own = session.cancellation().child_token();
-        Self { _end: own.clone().drop_guard(), own, outer: outer.cloned(), above: session.stopped_by().to_vec() }
+        Self { own: session.call_token(), outer: outer.cloned(), above: session.stopped_by().to_vec() }
     }
-    /// The call's own token, for its tool.
-    pub(crate) fn token(&self) -> &CancellationToken {
+    /// What stops the tool of the call.
+    pub(crate) fn call_token(&self) -> &CallToken {
         &self.own
+    }
+    /// The call's own token, which is made now.
+    pub(crate) fn token(&self) -> &CancellationToken {
+        self.own.token()
     }
     /// Whether the call is to stop.
     pub(crate) fn is_requested(&self) -> bool {
@@ -38,7 +46,7 @@ impl StopSignal {
     /// Resolves when the call is to stop.
     pub(crate) async fn requested(&self) {
         tokio::select! {
-            () = self.own.cancelled() => {}
+            () = self.own.token().cancelled() => {}
             () = outer(self.outer.as_ref()) => {}
             () = any_of(&self.above) => {}
         }

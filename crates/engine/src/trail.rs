@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
-use haft_contract::{Arguments, CallInfo, Effect, ErrorKind, JobUse, Plan, Prepared, ToolCall, ToolError, ToolOutput, ToolResult};
+use haft_contract::{Arguments, CallInfo, Effect, ErrorKind, Form, JobUse, Plan, Prepared, ToolCall, ToolError, ToolOutput, ToolResult};
 use haft_policy::{Candidate, Decision, Verdict};
 use haft_store::{CallRow, CallStatus};
 use haft_text::truncate::first_chars;
@@ -23,6 +23,7 @@ use crate::egress::CallConnections;
 use crate::explain::HOOK;
 use crate::hooks::HookCall;
 use crate::journal::{CallJournal, JournalStores};
+use crate::stages::arguments::CheckedArguments;
 use crate::stages::guard::CallSignature;
 use crate::stages::rewrite::RewriteState;
 use crate::stages::taint::{SessionTaint, TaintFacts, secret_in};
@@ -34,6 +35,8 @@ pub(crate) struct Trail {
     record: Uuid,
     call: Arc<CallInfo>,
     entry: Option<Arc<ToolEntry>>,
+    /// The form that the model called, if not the canonical one.
+    form: Option<Form>,
     started_at: SystemTime,
     started: Instant,
     arguments: RecordedArguments,
@@ -82,6 +85,7 @@ impl Trail {
         Self {
             record,
             entry: None,
+            form: None,
             call: Arc::new(info),
             started_at,
             started: Instant::now(),
@@ -151,6 +155,15 @@ impl Trail {
         self.entry = Some(Arc::clone(entry));
     }
 
+    /// arguments: the form that the model called, if not the canonical one.
+    pub(crate) fn set_form(&mut self, form: Option<Form>) {
+        self.form = form;
+    }
+    /// run: likewise.
+    pub(crate) fn form(&self) -> Option<Form> {
+        self.form
+    }
+
     /// available, plan: the decision so far.
     pub(crate) fn set_decision(&mut self, decision: Decision) {
         self.decision = decision;
@@ -165,17 +178,23 @@ impl Trail {
         self.arguments = arguments.into();
     }
 
-    /// rewrite: the arguments as the hooks left them. Returns the value and, if a hook needed one, its plan.
-    pub(crate) fn set_arguments(&mut self, state: RewriteState, retention: Retention) -> (Value, Option<Prepared>) {
-        let RewriteState { checked, original, prepared, asks } = state;
-        self.original = original.as_ref().map(excerpt);
+    /// arguments: those that were accepted. Returns the value.
+    pub(crate) fn set_arguments(&mut self, checked: CheckedArguments, retention: Retention) -> Value {
         self.warnings = checked.warnings;
         self.secret = secret_in(&checked.value);
         self.arguments = RecordedArguments::new(checked.text, &checked.value, retention);
+        checked.value
+    }
+
+    /// rewrite: the arguments as the hooks left them. Returns the value and, if a hook needed one, its plan.
+    pub(crate) fn set_rewritten(&mut self, state: RewriteState, retention: Retention) -> (Value, Option<Prepared>) {
+        let RewriteState { checked, original, prepared, asks } = state;
+        self.original = original.as_ref().map(excerpt);
+        let value = self.set_arguments(checked, retention);
         for why in asks {
             self.decision.ask(HOOK, why);
         }
-        (checked.value, prepared)
+        (value, prepared)
     }
 
     /// permit: the user edited the arguments.

@@ -36,7 +36,7 @@ async fn bound_output(mut output: ToolOutput, cap: usize, journal: &dyn Journal,
     let total: usize = output.texts().map(str::len).sum();
     if total > cap + SLACK {
         let whole = joined(&mut output.content);
-        let shown = cut(&whole, cap, journal, read_on, stored).await;
+        let shown = Box::pin(cut(&whole, cap, journal, read_on, stored)).await;
         output.content.insert(0, Content::Text(shown));
         return output;
     }

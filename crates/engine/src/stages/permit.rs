@@ -111,12 +111,12 @@ pub(crate) async fn permit(
     }
     let permissions = &request.entry.definition().permissions;
     if !permissions.is_empty() {
-        request.stop.unless(request.session.permissions().ensure(permissions)).await??;
+        Box::pin(request.stop.unless(request.session.permissions().ensure(permissions))).await??;
         decision.pass("host permission", "granted");
     }
     if decision.verdict == Verdict::Ask {
         let asking = asking.ok_or_else(|| no_approver(decision, &request.advice(plan).advise(decision)))?;
-        if let ApprovalOutcome::Edited(arguments) = asking.ask(decision).await? {
+        if let ApprovalOutcome::Edited(arguments) = Box::pin(asking.ask(decision)).await? {
             return Ok(Permission::Edited(prepared, arguments));
         }
     }

@@ -25,7 +25,7 @@ pub(crate) async fn plan(
     }
     let time = RunTime { timeout: entry.definition().timeout, grace: Duration::ZERO };
     let (entry, host, caller) = (Arc::clone(entry), Arc::clone(session.host()), PlanCaller::from_session(session));
-    on_worker(workers, async move { prepare(&entry, arguments, &*host, &caller) }, time, stop).await?
+    Box::pin(on_worker(workers, async move { prepare(&entry, arguments, &*host, &caller) }, time, stop)).await?
 }
 
 /// What a plan depends on besides the arguments.

@@ -98,7 +98,7 @@ async fn ask(context: RewriteContext<'_>, state: &mut RewriteState, hook: &Regis
             Ok(arguments.map(|arguments| replace(context, state, hook.name(), arguments)).transpose()?.unwrap_or(false))
         }
         HookDecision::Block(reason) => Err(blocked(hook.name(), &reason).into()),
-        HookDecision::Answer(output) => Err(ShortCircuit::Answered(output)),
+        HookDecision::Answer(output) => Err(ShortCircuit::Answered(Box::new(output))),
     }
 }
 

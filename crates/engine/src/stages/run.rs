@@ -35,7 +35,7 @@ pub(crate) async fn run(
         here(start(context), time, stop).await
     } else {
         // Making the future is the tool's code as well: it happens on the worker, where it may block or panic.
-        on_worker(workers, async move { DropCaught(Some(start(context))).await }, time, stop).await
+        Box::pin(on_worker(workers, async move { DropCaught(Some(start(context))).await }, time, stop)).await
     };
     ended.map_err(|error| if changes && error.kind() == ErrorKind::Cancelled { interrupted() } else { error })?
 }
@@ -62,7 +62,7 @@ async fn here<T: Send + 'static>(work: BoxFuture<'static, T>, time: RunTime, sto
         Ok(Poll::Ready(outcome)) => Ok(outcome),
         Ok(Poll::Pending) => {
             let mut task = AbortOnDrop(tokio::spawn(work));
-            finish_within(&mut task.0, time, stop).await?.map_err(panicked)
+            Box::pin(finish_within(&mut task.0, time, stop)).await?.map_err(panicked)
         }
         Err(payload) => {
             catch_unwind(AssertUnwindSafe(|| drop(work))).ok();

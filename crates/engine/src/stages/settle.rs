@@ -71,9 +71,6 @@ pub(crate) async fn show_to_hooks(
     trail: &Trail,
     mut outcome: Result<ToolOutput, ToolError>,
 ) -> (Result<ToolOutput, ToolError>, Option<String>) {
-    if engine.hooks.is_empty() {
-        return (outcome, None);
-    }
     redact_outcome(&mut outcome);
     let result = trail.result(outcome);
     let stored = run_hooks(engine, trail, &result).await;
