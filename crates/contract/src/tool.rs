@@ -111,10 +111,11 @@ impl<T: Tool> DynTool for Erased<T> {
 /// Every number among the arguments by its name: what a schema accepts and a type may still refuse. The names are those of the schema,
 /// because the arguments are gone when they are needed.
 fn numbers<'a>(arguments: &Value, definition: &'a ToolDefinition) -> Vec<(&'a str, Number)> {
-    let known = definition.parameters.get("properties").and_then(Value::as_object);
+    // Comparing the few names is faster than hashing them, and every call comes here.
+    let properties = || definition.parameters.as_object()?.iter().find(|(key, _)| *key == "properties")?.1.as_object();
     let named = |(name, value): (&String, &Value)| {
         let number = value.as_number()?;
-        known?.get_key_value(name).map(|(name, _)| (name.as_str(), number.clone()))
+        properties()?.keys().find(|known| *known == name).map(|known| (known.as_str(), number.clone()))
     };
     arguments.as_object().into_iter().flatten().filter_map(named).collect()
 }
