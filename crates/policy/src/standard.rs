@@ -279,9 +279,9 @@ impl Policy for StandardPolicy {
 
     fn finalize(&self, mut decision: Decision) -> Decision {
         const NOBODY: &str = "nobody is asked (ask = \"never\")";
-        let is_denied_already = decision.trace.iter().any(|entry| entry.entry == NOBODY);
+        let is_denied_already = || decision.trace.iter().any(|entry| entry.entry == NOBODY);
         // Also what is denied anyway: else lifting that would only lead to this.
-        if self.ask == AskMode::Never && !decision.asks.is_empty() && !is_denied_already {
+        if self.ask == AskMode::Never && !decision.asks.is_empty() && !is_denied_already() {
             let message = format!(
                 "This call would need approval ({}), and nobody is asked here. Do without it, or tell the user what you need.",
                 decision.question()

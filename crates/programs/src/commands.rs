@@ -1,5 +1,8 @@
 //! Commands and options with which programs run others.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use crate::class::{file_name, without_version};
 
 /// Programs that are many in one: what free words can mean depends on the command behind their name.
@@ -103,7 +106,8 @@ const GIT: &str = "add am annotate apply archimport archive backfill bisect blam
 
 /// Whether git itself knows a command by this name.
 pub fn is_git_command(name: &str) -> bool {
-    GIT.split_ascii_whitespace().any(|known| known == name)
+    static KNOWN: LazyLock<HashSet<&str>> = LazyLock::new(|| GIT.split_ascii_whitespace().collect());
+    KNOWN.contains(name)
 }
 
 /// Commands whose words, as long as none is an option, can only narrow what is shown or tested: paths and revisions for

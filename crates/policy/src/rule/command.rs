@@ -70,6 +70,10 @@ impl<'a> ExecForm<'a> {
     pub(super) fn keys(&self) -> (&str, Option<&str>) {
         (&self.file, (self.called != self.file).then_some(&*self.called))
     }
+    /// Its arguments, if rules compare them as they are: none is known only when the command runs, and none may be an alias.
+    pub(super) fn literal_words(&self) -> Option<&'a [String]> {
+        (self.exec.nature != ExecNature::Expanded && !self.may_be_alias()).then_some(&self.exec.arguments)
+    }
 }
 
 impl CommandPattern {
@@ -81,6 +85,11 @@ impl CommandPattern {
             Program::Any => return None,
         };
         Some(fold_case(last_name(name)).into_owned())
+    }
+
+    /// A word that a command must have, so that the rule can speak of it.
+    pub(super) fn needed_word(&self) -> Option<&str> {
+        self.words.iter().find_map(|word| if let WordPattern::One(glob) = word { glob.as_literal() } else { None })
     }
 
     /// Whether the rule speaks of a command.

@@ -3,7 +3,8 @@
 //! Nearly every rule names something literally: the first folders of a path, a program, a domain. What is touched has few names, and
 //! each is looked up. What is found this way is still matched as a whole, so the index decides nothing: it only leaves out rules that
 //! cannot match. Rules without such a name are in a list of their own, and so are all of them for a search through a whole tree, which
-//! meets rules on what is beneath it.
+//! meets rules on what is beneath it. Of a program with many rules, such as `git`, those are left out that need a word which the command
+//! has not got.
 
 use super::RuleEffects;
 use super::command::ExecForm;
@@ -22,7 +23,7 @@ pub(super) struct RuleIndex {
     /// By the kind of effect: rules without a name that they need.
     others: [Vec<usize>; Kinds::COUNT],
     /// By the file name of the program.
-    programs: RulesByName,
+    programs: NameMap<ProgramRules>,
     /// By the domain, or the one above all its hosts.
     domains: RulesByName,
     /// By where a path counts from, the place of a name from there, and the name.
@@ -31,11 +32,42 @@ pub(super) struct RuleIndex {
     all_paths: Vec<usize>,
 }
 
+/// Rules on one program.
+#[derive(Debug, Clone, Default)]
+struct ProgramRules {
+    all: Vec<usize>,
+    /// By a word that must be among the arguments.
+    by_word: RulesByName,
+    /// Those that need no certain word.
+    others: Vec<usize>,
+}
+
+impl ProgramRules {
+    fn add(&mut self, word: Option<&str>, rule: usize) {
+        self.all.push(rule);
+        match word {
+            Some(word) => self.by_word.entry(word.to_owned()).or_default().push(rule),
+            None => self.others.push(rule),
+        }
+    }
+
+    /// Calls `look` with lists that together have every rule which could speak of a command.
+    fn each(&self, command: &ExecForm<'_>, look: &mut impl FnMut(&[usize])) {
+        let words = command.literal_words().filter(|words| words.len() < self.all.len());
+        let Some(words) = words else { return look(&self.all) };
+        look(&self.others);
+        words.iter().filter_map(|word| self.by_word.get(word)).for_each(|rules| look(rules));
+    }
+}
+
 impl RuleIndex {
     /// Adds a rule behind all others.
     pub(super) fn add(&mut self, effects: &RuleEffects, rule: usize) {
         let list = match &effects.matcher {
-            Matcher::Command(pattern) => pattern.key().map(|program| self.programs.entry(program).or_default()),
+            Matcher::Command(pattern) => match pattern.key() {
+                Some(program) => return self.programs.entry(program).or_default().add(pattern.needed_word(), rule),
+                None => None,
+            },
             Matcher::Connection(pattern) => pattern.domain().map(|domain| self.domains.entry(domain.to_owned()).or_default()),
             Matcher::Path(pattern) => pattern.needed_name().map(|(anchor, place, name)| {
                 self.all_paths.push(rule);
@@ -75,7 +107,11 @@ impl RuleIndex {
 
     fn each_program(&self, command: &ExecForm<'_>, mut look: impl FnMut(&[usize])) {
         let (file, called) = command.keys();
-        [Some(file), called].into_iter().flatten().filter_map(|name| self.programs.get(name)).for_each(|rules| look(rules));
+        [Some(file), called]
+            .into_iter()
+            .flatten()
+            .filter_map(|name| self.programs.get(name))
+            .for_each(|rules| rules.each(command, &mut look));
     }
 
     fn each_domain(&self, connection: &Connection<'_>, mut look: impl FnMut(&[usize])) {

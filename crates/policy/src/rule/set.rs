@@ -124,11 +124,11 @@ impl RuleSet {
 
     /// Every rule of a kind that names the tool as such.
     pub(crate) fn all_on_tool(&self, kind: RuleKind, tool: &Candidate<'_>) -> Vec<&Rule> {
-        let named = |rule: &&Rule| rule.kind == kind && names_tool(rule, tool);
-        self.rules.iter().filter(named).collect()
+        let is_one = |index: &usize| self.rules[*index].kind == kind;
+        self.in_order(self.tool_rules(tool).filter(is_one).collect())
     }
 
-    /// Every rule of a kind that matches this effect of this tool, found without the index: for when one of them spoke.
+    /// Every rule of a kind that matches this effect of this tool: for when one of them spoke.
     pub(crate) fn all_on_effect(&self, kind: RuleKind, tool: &Candidate<'_>, effect: &Effect) -> Vec<&Rule> {
         let mut found = self.all_on_tool(kind, tool);
         let outer = if kind.restricts() { wrappers(effect) } else { Vec::new() };
@@ -141,13 +141,24 @@ impl RuleSet {
     }
 
     fn all_speaking(&self, kind: RuleKind, tool: &Candidate<'_>, effect: &Effect) -> Vec<&Rule> {
+        let kinds = Kinds::from_effect(effect);
+        if self.effects.is_silent(kinds) {
+            return Vec::new();
+        }
         let on_effect = with_effect_form(effect, |form| {
-            let speaks = |rule: &&Rule| {
-                rule.kind == kind && is_about(rule, Kinds::from_effect(effect)) && speaks(rule, tool, Kinds::from_effect(effect), form)
-            };
-            self.rules.iter().filter(speaks).collect::<Vec<_>>()
+            let mut found = Vec::new();
+            let is_one = |rule: &Rule| rule.kind == kind && is_about(rule, kinds) && speaks(rule, tool, kinds, form);
+            self.effects.each(kinds, form, |rules| found.extend(rules.iter().copied().filter(|index| is_one(&self.rules[*index]))));
+            self.in_order(found)
         });
         on_effect.unwrap_or_default()
+    }
+
+    /// The rules at these positions, each once, the strictest first.
+    fn in_order(&self, mut found: Vec<usize>) -> Vec<&Rule> {
+        found.sort_unstable();
+        found.dedup();
+        found.into_iter().map(|index| self.hit(index)).collect()
     }
 
     /// The strictest rule that holds programs back and that could speak of one, if it becomes what it can become.
@@ -215,9 +226,13 @@ impl RuleSet {
     }
 
     fn find_tool_rule(&self, tool: &Candidate<'_>) -> Option<usize> {
+        self.tool_rules(tool).min()
+    }
+
+    /// The rules that name the tool as such, in no order.
+    fn tool_rules(&self, tool: &Candidate<'_>) -> impl Iterator<Item = usize> {
         let exact = tool.names.iter().filter_map(|name| self.tools.get(name)).flatten();
-        let means = |index: &&usize| names_tool(&self.rules[**index], tool);
-        exact.chain(&self.tool_globs).filter(means).min().copied()
+        exact.chain(&self.tool_globs).copied().filter(|index| names_tool(&self.rules[*index], tool))
     }
 
     fn matching(&self, tool: &Candidate<'_>, effect: &Effect) -> Option<usize> {

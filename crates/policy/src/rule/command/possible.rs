@@ -37,14 +37,7 @@ impl CommandPattern {
 
     /// What git is told to do may have another name.
     fn by_alias(&self, form: &ExecForm<'_>) -> bool {
-        let is_git = form.file == "git" || form.called == "git";
-        if !is_git || self.words.is_empty() || !self.program.is(form) {
-            return false;
-        }
-        let arguments = &form.exec.arguments;
-        let names_alias = arguments.iter().any(|word| word.contains("alias.") || word.starts_with("--config-env"));
-        let by_variable = form.exec.environment.iter().any(|name| name.starts_with("GIT_CONFIG"));
-        names_alias || by_variable || part(arguments).is_some_and(|part| !is_open(part) && !is_git_command(part))
+        !self.words.is_empty() && form.may_be_alias() && self.program.is(form)
     }
 
     /// Whether the program is given another name, by which no rule knows it.
@@ -57,6 +50,19 @@ impl CommandPattern {
             named && (word.contains('/') && last_name(&word).starts_with(&name) || is_open(&word))
         };
         exec.arguments.iter().any(is_it)
+    }
+}
+
+impl ExecForm<'_> {
+    /// Whether it is git, and is told what to do by a name that its configuration may explain.
+    pub(super) fn may_be_alias(&self) -> bool {
+        if self.file != "git" && self.called != "git" {
+            return false;
+        }
+        let arguments = &self.exec.arguments;
+        let names_alias = arguments.iter().any(|word| word.contains("alias.") || word.starts_with("--config-env"));
+        let by_variable = self.exec.environment.iter().any(|name| name.starts_with("GIT_CONFIG"));
+        names_alias || by_variable || part(arguments).is_some_and(|part| !is_open(part) && !is_git_command(part))
     }
 }
 

@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use haft_contract::{Connect, Effect};
+use haft_contract::{Connect, Effect, ExecNature};
 use proptest::prelude::*;
 
 use super::super::testing::{Fixture, HOME, both, exec, file, lists, one, said, tree};
@@ -230,9 +230,44 @@ fn rule() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => (prop::sample::select(vec!["write", "read", "write_file", "delete"]), content_path()).prop_map(|(on, path)| format!("{on}({path})")),
         2 => host.prop_map(|host| format!("connect(domain:{host})")),
-        2 => prop::sample::select(vec!["exec(git push *)", "exec(git *)", "exec(ls)", "exec(/usr/bin/git status)"]).prop_map(str::to_owned),
+        2 => exec_rule(),
         1 => prop::sample::select(vec!["write", "exec", "write_file", "connect"]).prop_map(str::to_owned),
     ]
+}
+
+fn exec_rule() -> impl Strategy<Value = String> {
+    let git = ["git push *", "git *", "/usr/bin/git status", "git * origin", "git -C * push", "git push --force *", "git pu* origin"];
+    let others = ["ls", "ls docs", "* push", "bin/ls -l *"];
+    prop::sample::select([&git[..], &others].concat()).prop_map(|pattern| format!("exec({pattern})"))
+}
+
+/// Commands with and without the words of the rules, with options between them, aliases, wrappers, and words that are known only when
+/// they run.
+fn command() -> impl Strategy<Value = Exec> {
+    let lines = [
+        "git push origin",
+        "git status",
+        "git -C docs push --force origin",
+        "git -c alias.x=push x origin",
+        "git undo origin",
+        "git push push",
+        "/usr/bin/git status",
+        "ls",
+        "./ls",
+        "ls docs -l",
+        "bin/ls -l docs",
+        "Git push",
+    ];
+    let wrappers = prop::collection::vec(prop::sample::select(vec!["git push", "ls docs", "time"]), 0..2);
+    (prop::sample::select(lines.to_vec()), wrappers, any::<bool>(), any::<bool>()).prop_map(
+        |(line, wrappers, is_expanded, is_sandboxed)| {
+            let mut exec = exec(line);
+            exec.nature = if is_expanded { ExecNature::Expanded } else { exec.nature };
+            exec.host = if is_sandboxed { ExecHost::Sandbox } else { ExecHost::Host };
+            exec.reach.wrappers = wrappers.iter().map(|line| line.split(' ').map(str::to_owned).collect()).collect();
+            exec
+        },
+    )
 }
 
 fn effect() -> impl Strategy<Value = Effect> {
@@ -245,12 +280,30 @@ fn effect() -> impl Strategy<Value = Effect> {
     };
     let host = prop::sample::select(vec!["example.org", "a.example.org", "b.a.example.org", "other.net", "10.0.0.1"]);
     prop_oneof![
-        place().prop_map(Effect::Write),
-        place().prop_map(Effect::Read),
-        place().prop_map(Effect::Delete),
-        host.prop_map(|host| Effect::Connect(Connect::new("https", host, 443, "GET"))),
-        prop::sample::select(vec!["git push origin", "git status", "ls", "./ls"]).prop_map(|line| Effect::Exec(exec(line))),
+        1 => place().prop_map(Effect::Write),
+        1 => place().prop_map(Effect::Read),
+        1 => place().prop_map(Effect::Delete),
+        1 => host.prop_map(|host| Effect::Connect(Connect::new("https", host, 443, "GET"))),
+        2 => command().prop_map(Effect::Exec),
     ]
+}
+
+/// Every rule of a kind that matches, found by a look at every rule.
+fn matching_rules<'a>(rules: &'a RuleSet, kind: RuleKind, tool: &Candidate<'_>, effect: &Effect) -> Vec<&'a Rule> {
+    let all = || rules.rules().iter().filter(move |rule| rule.kind == kind);
+    let mut found: Vec<&Rule> = all().filter(|rule| names_tool(rule, tool)).collect();
+    let outer = if kind.restricts() { wrappers(effect) } else { Vec::new() };
+    for effect in std::iter::once(effect).chain(&outer) {
+        let kinds = Kinds::from_effect(effect);
+        let speaks =
+            |form: &EffectForm<'_>| all().filter(|rule| is_about(rule, kinds) && speaks(rule, tool, kinds, form)).collect::<Vec<_>>();
+        for rule in with_effect_form(effect, speaks).unwrap_or_default() {
+            if !found.iter().any(|known| std::ptr::eq(*known, rule)) {
+                found.push(rule);
+            }
+        }
+    }
+    found
 }
 
 proptest! {
@@ -266,9 +319,28 @@ proptest! {
         prop_assume!(compiled.is_ok());
         let (rules, tool) = (compiled.unwrap(), Fixture::core("write_file"));
         let tool = tool.candidate();
-        let all: Vec<&Rule> =
-            [RuleKind::Deny, RuleKind::Ask, RuleKind::Allow].iter().flat_map(|kind| rules.all_on_effect(*kind, &tool, &effect)).collect();
+        let mut all = Vec::new();
+        for kind in [RuleKind::Deny, RuleKind::Ask, RuleKind::Allow] {
+            let found = matching_rules(&rules, kind, &tool, &effect);
+            let texts = |rules: &[&Rule]| rules.iter().map(|rule| rule.text().to_owned()).collect::<Vec<_>>();
+            prop_assert_eq!(texts(&rules.all_on_effect(kind, &tool, &effect)), texts(&found));
+            all.extend(found);
+        }
         let first = rules.rules().iter().find(|rule| all.iter().any(|found| std::ptr::eq(*found, *rule)));
         prop_assert_eq!(said(rules.on_effect(&tool, &effect)), said(first));
+    }
+
+    /// Likewise for what a plain command could be.
+    #[test]
+    fn index_finds_what_a_plain_command_could_be(rules in prop::collection::vec((0..2_usize, exec_rule()), 1..16), exec in command()) {
+        let of = |list: usize| rules.iter().filter(|(at, _)| *at == list).map(|(_, text)| text.as_str()).collect::<Vec<_>>();
+        let vocabulary = Vocabulary::of_core(haft_builtin::metas());
+        let rules = RuleSet::compile(&lists(&of(0), &of(1), &[]), &vocabulary, Some(Path::new(HOME))).unwrap();
+        let mut exec = exec;
+        exec.reach.wrappers.clear();
+        let found = said(rules.possible_on(&exec));
+        // The same command where it may also start one that no rule names is not plain, so every rule is looked at.
+        exec.reach.commands.push(vec!["nothing".into()]);
+        prop_assert_eq!(found, said(rules.possible_on(&exec)));
     }
 }
