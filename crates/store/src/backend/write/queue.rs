@@ -282,8 +282,8 @@ impl QueueState {
             before < GROUP_BYTES
         };
         let count = self.items.iter().take_while(fits).count();
-        let rest = self.items.split_off(count);
-        let group = std::mem::replace(&mut self.items, rest);
+        // The list keeps its space: it would grow again with each burst, and move all items each time.
+        let group: Vec<QueueItem> = self.items.drain(..count).collect();
         self.bytes -= group.iter().map(|item| item.bytes).sum::<usize>();
         self.urgent &= !self.items.is_empty();
         self.held_up = false;
