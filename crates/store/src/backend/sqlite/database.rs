@@ -1,4 +1,4 @@
-//! The open database: one thread that writes, one connection that reads. The history and the sessions share it.
+//! The open database: one thread that writes, and one connection that reads, from the first question on. The history and the sessions share it.
 
 use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use rusqlite::Connection;
 
@@ -23,7 +24,7 @@ pub(super) struct DatabaseFile {
 }
 
 impl DatabaseFile {
-    fn new(path: &Path) -> Result<Self, StoreError> {
+    pub(super) fn new(path: &Path) -> Result<Self, StoreError> {
         let identity = identity(path).map_err(|error| StoreError::io(path, error))?;
         Ok(Self { path: path.to_owned(), identity })
     }
@@ -44,10 +45,12 @@ fn identity(path: &Path) -> std::io::Result<(u64, u64)> {
 }
 
 pub(super) struct Database {
-    path: PathBuf,
+    file: Arc<DatabaseFile>,
+    busy_timeout: Duration,
     queue: Arc<WriteQueue>,
     owners: Arc<Owners>,
-    reader: Arc<Mutex<Connection>>,
+    /// Once something was asked.
+    reader: Arc<Mutex<Option<Connection>>>,
     writer: Option<JoinHandle<()>>,
     /// Whether no call was noted as running when it was opened, until somebody asks.
     none_running: AtomicBool,
@@ -58,18 +61,20 @@ pub(super) struct Database {
 impl Database {
     /// Opens it; the second part is a notice to the user.
     pub(super) fn open(folder: &Path, options: &SqliteOptions) -> Result<(Self, Option<String>), StoreError> {
-        let open::DatabaseConnections { writer: connection, reader, folder, path, notice } = open::open(folder, options.busy_timeout)?;
+        let open::OpenDatabase { writer: connection, folder, path, notice } = open::open(folder, options.busy_timeout)?;
         let queue = Arc::new(WriteQueue::new(path.clone(), options.append_patience));
         let owners = Arc::new(Owners::new(folder, options.busy_timeout));
         let (for_writer, its_owners) = (Arc::clone(&queue), Arc::clone(&owners));
-        let file = DatabaseFile::new(&path)?;
+        let file = Arc::new(DatabaseFile::new(&path)?);
+        let for_checks = Arc::clone(&file);
         // Asked with this connection, which has read the tables already: most starts need no reader at all.
         let none_running = AtomicBool::new(running::is_empty(&connection));
         let thread = std::thread::Builder::new().name("haft-store".into());
-        let writer =
-            thread.spawn(move || writer::run(connection, for_writer, &its_owners, &file)).map_err(|error| StoreError::io(&path, error))?;
-        let reader = Arc::new(Mutex::new(reader));
-        Ok((Self { path, queue, owners, reader, writer: Some(writer), none_running, log_index: OnceLock::new() }, notice))
+        let writer = thread
+            .spawn(move || writer::run(connection, for_writer, &its_owners, &for_checks))
+            .map_err(|error| StoreError::io(&path, error))?;
+        let (busy_timeout, reader, log_index) = (options.busy_timeout, Arc::default(), OnceLock::new());
+        Ok((Self { file, busy_timeout, queue, owners, reader, writer: Some(writer), none_running, log_index }, notice))
     }
 
     /// Whether no call was noted as running when the database was opened. Known once: later, others may have begun some.
@@ -78,7 +83,7 @@ impl Database {
     }
 
     pub(super) fn path(&self) -> &Path {
-        &self.path
+        self.file.path()
     }
 
     pub(super) fn queue(&self) -> &WriteQueue {
@@ -92,7 +97,7 @@ impl Database {
     /// The header of the index of the write-ahead log: it counts transactions, and holds a checksum of the last. SQLite's documentation
     /// describes it as part of the file format, and the connections of this process keep the file in its place.
     pub(super) fn revision(&self) -> Option<StoreRevision> {
-        let mut name = self.path.clone().into_os_string();
+        let mut name = self.path().to_owned().into_os_string();
         name.push("-shm");
         let index = self.log_index.get_or_init(|| File::open(name).ok()).as_ref()?;
         let mut header = [0; 48];
@@ -113,17 +118,25 @@ impl Database {
         T: Send + 'static,
         Q: FnOnce(&Connection) -> Result<T, SqlFault> + Send + 'static,
     {
-        let reader = Arc::clone(&self.reader);
-        let answer = blocking(move || Ok(question(&reader.lock().unwrap_or_else(PoisonError::into_inner)))).await?;
-        answer.map_err(|fault| fault.in_file(&self.path)).inspect_err(|error| {
+        let (reader, file, busy_timeout) = (Arc::clone(&self.reader), Arc::clone(&self.file), self.busy_timeout);
+        let asking = blocking(move || {
+            let mut reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
+            let connection = match &mut *reader {
+                Some(connection) => connection,
+                none => none.insert(open::open_reader(&file, busy_timeout)?),
+            };
+            Ok(question(connection))
+        });
+        let answer = asking.await?.map_err(|fault| fault.in_file(self.path()));
+        answer.inspect_err(|error| {
             if matches!(error, StoreError::Damaged { .. }) {
-                open::suspect(&self.path);
+                open::suspect(self.path());
             }
         })
     }
 }
 
-haft_contract::opaque_debug!(Database: path = path);
+haft_contract::opaque_debug!(Database: path = file.path);
 
 impl Drop for Database {
     fn drop(&mut self) {

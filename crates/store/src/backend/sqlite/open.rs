@@ -7,6 +7,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
+use super::database::DatabaseFile;
 use super::migrate;
 use super::salvage::{self, SalvagedRows};
 use crate::StoreError;
@@ -27,10 +28,9 @@ const WAL_KEPT: i64 = 16 << 20;
 /// waits for the disk four times, and a short run such as `haft call` twice for its record.
 pub(super) const WAL_LEFT: u64 = 256 << 10;
 
-/// The two connections of an open database.
-pub(super) struct DatabaseConnections {
+/// An open database, with the connection that writes.
+pub(super) struct OpenDatabase {
     pub(super) writer: Connection,
-    pub(super) reader: Connection,
     pub(super) folder: PrivateFolder,
     pub(super) path: PathBuf,
     pub(super) notice: Option<String>,
@@ -38,32 +38,32 @@ pub(super) struct DatabaseConnections {
 
 /// Opens the database in a folder, creating both. One process at a time: else two that meet a damaged file could set
 /// each other's new one aside.
-pub(super) fn open(folder: &Path, busy_timeout: Duration) -> Result<DatabaseConnections, StoreError> {
+pub(super) fn open(folder: &Path, busy_timeout: Duration) -> Result<OpenDatabase, StoreError> {
     let folder = PrivateFolder::open(folder)?;
     let timeout = busy_timeout.min(LONGEST_TIMEOUT);
     let path = folder.path().join(FILE);
     let Some(lock) = folder.lock(timeout)? else { return Err(StoreError::Locked { path }) };
-    let connected = connect(&folder, &path, timeout).and_then(|connections| {
-        check_suspect(&connections.0, &path)?;
-        Ok(connections)
+    let connected = connect(&folder, &path, timeout).and_then(|writer| {
+        check_suspect(&writer, &path)?;
+        Ok(writer)
     });
-    let ((writer, reader), notice) = match connected {
+    let (writer, notice) = match connected {
         Err(StoreError::Damaged { source, .. }) => {
             let aside = set_aside(&folder)?;
-            let mut connections = connect(&folder, &path, timeout)?;
+            let mut writer = connect(&folder, &path, timeout)?;
             // What cannot be opened at all leaves the new one empty.
-            let salvaged = salvage::copy_rows(&folder.path().join(&aside), &mut connections.0).unwrap_or_default();
+            let salvaged = salvage::copy_rows(&folder.path().join(&aside), &mut writer).unwrap_or_default();
             let notice = format!(
                 "the database {} was damaged ({source}); it was set aside as {aside} and a new one started{}",
                 path.display(),
                 recovered(salvaged)
             );
-            (connections, Some(notice))
+            (writer, Some(notice))
         }
         outcome => (outcome?, None),
     };
     drop(lock);
-    Ok(DatabaseConnections { writer, reader, folder, path, notice })
+    Ok(OpenDatabase { writer, folder, path, notice })
 }
 
 fn recovered(salvaged: SalvagedRows) -> String {
@@ -114,7 +114,7 @@ fn check_suspect(writer: &Connection, path: &Path) -> Result<(), StoreError> {
     Err(StoreError::database(path, rusqlite::Error::SqliteFailure(corrupt, Some("some of its pages cannot be read".into()))))
 }
 
-fn connect(folder: &PrivateFolder, path: &Path, timeout: Duration) -> Result<(Connection, Connection), StoreError> {
+fn connect(folder: &PrivateFolder, path: &Path, timeout: Duration) -> Result<Connection, StoreError> {
     make_private(folder, path)?;
     let failed = |error| StoreError::database(path, error);
     let mut writer = bare_connection(path, timeout).map_err(failed)?;
@@ -122,10 +122,19 @@ fn connect(folder: &PrivateFolder, path: &Path, timeout: Duration) -> Result<(Co
     writer.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(failed)?;
     migrate::refuse_newer(&writer, path)?;
     prepare(&mut writer).map_err(failed)?;
-    let reader = bare_connection(path, timeout).map_err(failed)?;
-    reader.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(failed)?;
-    reader.pragma_update(None, "query_only", true).map_err(failed)?;
-    Ok((writer, reader))
+    Ok(writer)
+}
+
+/// A connection that only reads, to a database that is open already. Made for the first question: most short runs ask none.
+pub(super) fn open_reader(file: &DatabaseFile, busy_timeout: Duration) -> Result<Connection, StoreError> {
+    let open = || {
+        let reader = bare_connection(file.path(), busy_timeout.min(LONGEST_TIMEOUT))?;
+        reader.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        reader.pragma_update(None, "query_only", true)?;
+        // Another file may be in its place by now.
+        file.check().map(|()| reader)
+    };
+    open().map_err(|error| StoreError::database(file.path(), error))
 }
 
 /// SQLite gives its companions the mode of the database, so it is enough to create that one with the right mode.
@@ -202,25 +211,31 @@ mod tests {
     #[test]
     fn commits_are_durable_and_the_reader_only_reads() {
         let folder = tempfile::tempdir().unwrap();
-        let DatabaseConnections { writer, reader, .. } = open(folder.path(), Duration::from_secs(1)).unwrap();
+        let OpenDatabase { writer, path, .. } = open(folder.path(), Duration::from_secs(1)).unwrap();
+        let file = DatabaseFile::new(&path).unwrap();
+        let reader = open_reader(&file, Duration::from_secs(1)).unwrap();
         let settings = "SELECT journal_mode, synchronous, foreign_keys FROM pragma_journal_mode, pragma_synchronous, pragma_foreign_keys";
         let settings: (String, i64, bool) = writer.query_row(settings, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
         assert_eq!(settings, ("wal".to_owned(), 2, true));
         assert!(reader.execute("DELETE FROM calls", []).is_err());
+        std::fs::copy(&path, path.with_extension("copy")).unwrap();
+        std::fs::rename(path.with_extension("copy"), &path).unwrap();
+        let moved = open_reader(&file, Duration::from_secs(1)).unwrap_err();
+        assert_eq!(moved.to_string(), StoreError::database(&path, crate::error::moved()).to_string(), "another file is not read");
     }
 
     #[test]
     fn small_log_stays_when_the_database_is_closed_and_a_large_one_is_emptied() {
         let folder = tempfile::tempdir().unwrap();
         let log_after = |bytes: usize| {
-            let DatabaseConnections { writer, reader, path, .. } = open(folder.path(), Duration::from_secs(1)).unwrap();
+            let OpenDatabase { writer, path, .. } = open(folder.path(), Duration::from_secs(1)).unwrap();
             writer.execute("CREATE TABLE IF NOT EXISTS filler (text TEXT)", []).unwrap();
             writer.execute("INSERT INTO filler VALUES (?1)", ["x".repeat(bytes)]).unwrap();
             empty_log(&writer, &path, WAL_LEFT);
-            drop((writer, reader));
+            drop(writer);
             let rows: i64 = {
                 let again = open(folder.path(), Duration::from_secs(1)).unwrap();
-                again.reader.query_row("SELECT count(*) FROM filler", [], |row| row.get(0)).unwrap()
+                again.writer.query_row("SELECT count(*) FROM filler", [], |row| row.get(0)).unwrap()
             };
             (path.with_extension("db-wal").metadata().map_or(0, |log| log.len()), rows)
         };

@@ -53,7 +53,7 @@ impl StorePruner {
     /// Opens the store in a folder.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
         let own = PrivateFolder::open(folder)?;
-        let open::DatabaseConnections { writer, folder, path, .. } = open::open(folder, PATIENCE)?;
+        let open::OpenDatabase { writer, folder, path, .. } = open::open(folder, PATIENCE)?;
         // What was deleted must not remain in free pages.
         writer.pragma_update_and_check(None, "secure_delete", true, |_| Ok(())).map_err(|error| StoreError::database(&path, error))?;
         Ok(Self { connection: writer, owners: Owners::new(folder, PATIENCE), folder: own, path, objects: None })

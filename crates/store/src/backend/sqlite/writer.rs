@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn a_group_that_meets_a_full_disk_is_written_whole_later() {
         let folder = tempfile::tempdir().unwrap();
-        let open::DatabaseConnections { writer: mut connection, folder, .. } = open::open(folder.path(), Duration::from_secs(1)).unwrap();
+        let open::OpenDatabase { writer: mut connection, folder, .. } = open::open(folder.path(), Duration::from_secs(1)).unwrap();
         let owners = Owners::new(folder, Duration::ZERO);
         let set_page_limit = |connection: &Connection, pages: i64| {
             connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(())).unwrap();
