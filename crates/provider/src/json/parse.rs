@@ -44,12 +44,39 @@ fn is_needless(field: &str) -> bool {
     )
 }
 
-/// The field of an event with the counts of tokens, which one protocol sends each time.
-const COUNTS: &str = "usageMetadata";
+/// Which fields of an object are read; the others are passed over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FieldSelection {
+    All,
+    /// Of the event itself.
+    Event,
+    /// Of the counts of tokens that Gemini sends with each event: not those that are sums of others, or parts of them.
+    Counts,
+    /// Of a candidate of Gemini: not the ratings and sources of its text, which can be longer than that.
+    Candidate,
+    /// Of its content.
+    Content,
+}
 
-/// Counts that are sums of others.
-fn is_count_of_parts(field: &str) -> bool {
-    field.ends_with("TokensDetails")
+impl FieldSelection {
+    /// Which fields are read of the objects in a field; `None` if the field itself is not. A call of its own: most objects are read
+    /// whole, and the loop over their fields is faster without this in it.
+    #[inline(never)]
+    fn within(self, field: &str) -> Option<Self> {
+        let is_read = match self {
+            Self::All => true,
+            Self::Event => !is_needless(field),
+            Self::Counts => field != "totalTokenCount" && !field.ends_with("TokensDetails"),
+            Self::Candidate => matches!(field, "content" | "finishReason" | "finishMessage"),
+            Self::Content => field == "parts",
+        };
+        is_read.then(|| match (self, field) {
+            (Self::Event, "usageMetadata") => Self::Counts,
+            (Self::Event, "candidates") => Self::Candidate,
+            (Self::Candidate, "content") => Self::Content,
+            _ => Self::All,
+        })
+    }
 }
 
 /// `None` of any step: this is not JSON.
@@ -63,7 +90,7 @@ impl<'a> EventParser<'a> {
     fn whole(&mut self) -> Option<()> {
         self.blanks();
         if self.peek() == Some(b'{') {
-            self.object(Cow::Borrowed(""), DEPTH, is_needless)?;
+            self.object(Cow::Borrowed(""), DEPTH, FieldSelection::Event)?;
         } else {
             self.value(Cow::Borrowed(""), DEPTH)?;
         }
@@ -96,8 +123,8 @@ impl<'a> EventParser<'a> {
     fn value(&mut self, name: Cow<'a, str>, depth: u8) -> Option<()> {
         self.blanks();
         let value = match self.peek()? {
-            b'{' => return self.object(name, depth, |_| false),
-            b'[' => return self.list(name, depth),
+            b'{' => return self.object(name, depth, FieldSelection::All),
+            b'[' => return self.list(name, depth, FieldSelection::All),
             b'"' => EventValue::Text(self.string()?),
             b't' => self.word("true", EventValue::Bool(true))?,
             b'f' => self.word("false", EventValue::Bool(false))?,
@@ -106,6 +133,17 @@ impl<'a> EventParser<'a> {
         };
         self.push(name, value);
         Some(())
+    }
+
+    /// A value of which not every field is read.
+    #[inline(never)]
+    fn selected(&mut self, name: Cow<'a, str>, depth: u8, selection: FieldSelection) -> Option<()> {
+        self.blanks();
+        match self.peek()? {
+            b'{' => self.object(name, depth, selection),
+            b'[' => self.list(name, depth, selection),
+            _ => self.value(name, depth),
+        }
     }
 
     fn word(&mut self, word: &str, value: EventValue<'a>) -> Option<EventValue<'a>> {
@@ -124,12 +162,6 @@ impl<'a> EventParser<'a> {
         is_end
     }
 
-    /// Whether this byte is the next that is no blank.
-    fn is_next(&mut self, byte: u8) -> bool {
-        self.blanks();
-        self.peek() == Some(byte)
-    }
-
     /// After a value: whether another one follows.
     fn is_more(&mut self, end: u8) -> Option<bool> {
         self.blanks();
@@ -138,7 +170,7 @@ impl<'a> EventParser<'a> {
         if byte == b',' { Some(true) } else { (byte == end).then_some(false) }
     }
 
-    fn object(&mut self, name: Cow<'a, str>, depth: u8, skip: fn(&str) -> bool) -> Option<()> {
+    fn object(&mut self, name: Cow<'a, str>, depth: u8, selection: FieldSelection) -> Option<()> {
         let depth = depth.checked_sub(1)?;
         self.at += 1;
         let node = self.push(name, EventValue::Object);
@@ -147,12 +179,11 @@ impl<'a> EventParser<'a> {
             self.blanks();
             let field = if self.peek()? == b'"' { self.string()? } else { return None };
             self.expect(b':')?;
-            if skip(&field) {
-                self.pass_over(depth)?;
-            } else if depth == DEPTH - 1 && field == COUNTS && self.is_next(b'{') {
-                self.object(field, depth, is_count_of_parts)?;
-            } else {
-                self.value(field, depth)?;
+            let within = if selection == FieldSelection::All { Some(selection) } else { selection.within(&field) };
+            match within {
+                Some(FieldSelection::All) => self.value(field, depth)?,
+                Some(selection) => self.selected(field, depth, selection)?,
+                None => self.pass_over(depth)?,
             }
             more = self.is_more(b'}')?;
         }
@@ -160,30 +191,61 @@ impl<'a> EventParser<'a> {
         Some(())
     }
 
-    fn list(&mut self, name: Cow<'a, str>, depth: u8) -> Option<()> {
+    fn list(&mut self, name: Cow<'a, str>, depth: u8, selection: FieldSelection) -> Option<()> {
         let depth = depth.checked_sub(1)?;
         self.at += 1;
         let node = self.push(name, EventValue::List);
         let mut more = !self.is_end(b']');
         while more {
-            self.value(Cow::Borrowed(""), depth)?;
+            match selection {
+                FieldSelection::All => self.value(Cow::Borrowed(""), depth)?,
+                selection => self.selected(Cow::Borrowed(""), depth, selection)?,
+            }
             more = self.is_more(b']')?;
         }
         self.nodes[node].length = self.nodes.len() - node;
         Some(())
     }
 
-    /// A value that nobody needs: most are strings and numbers, others are taken back after they were read.
+    /// A value that nobody needs: it is checked, and no node is made of it.
     fn pass_over(&mut self, depth: u8) -> Option<()> {
         self.blanks();
-        if self.peek()? == b'"' {
-            let (quoted, is_escaped) = self.raw_string()?;
-            return if is_escaped { serde_json::from_str::<IgnoredAny>(quoted).ok().map(drop) } else { Some(()) };
+        // Most are strings.
+        if self.peek()? == b'"' { self.pass_over_string() } else { self.pass_over_other(depth) }
+    }
+
+    #[inline(never)]
+    fn pass_over_other(&mut self, depth: u8) -> Option<()> {
+        match self.peek()? {
+            b'{' => self.pass_over_parts(depth, b'}'),
+            b'[' => self.pass_over_parts(depth, b']'),
+            b't' => self.word("true", EventValue::Null).map(drop),
+            b'f' => self.word("false", EventValue::Null).map(drop),
+            b'n' => self.word("null", EventValue::Null).map(drop),
+            _ => self.number().map(drop),
         }
-        let nodes = self.nodes.len();
-        self.value(Cow::Borrowed(""), depth)?;
-        self.nodes.truncate(nodes);
+    }
+
+    /// A list or an object that nobody needs, up to this end.
+    fn pass_over_parts(&mut self, depth: u8, end: u8) -> Option<()> {
+        let depth = depth.checked_sub(1)?;
+        self.at += 1;
+        let mut more = !self.is_end(end);
+        while more {
+            if end == b'}' {
+                self.blanks();
+                (self.peek()? == b'"').then(|| self.pass_over_string())??;
+                self.expect(b':')?;
+            }
+            self.pass_over(depth)?;
+            more = self.is_more(end)?;
+        }
         Some(())
+    }
+
+    fn pass_over_string(&mut self) -> Option<()> {
+        let (quoted, is_escaped) = self.raw_string()?;
+        if is_escaped { serde_json::from_str::<IgnoredAny>(quoted).ok().map(drop) } else { Some(()) }
     }
 
     fn string(&mut self) -> Option<Cow<'a, str>> {

@@ -44,6 +44,22 @@ fn sums_of_counts_are_passed_over_in_the_event_alone() {
 }
 
 #[test]
+fn candidates_are_read_without_ratings_and_sources() {
+    let text = r#"{"candidates": [{"content": {"parts": [{"text": "a", "role": "b"}], "role": "model"}, "index": 0, "finishReason": "STOP",
+        "safetyRatings": [{"category": "C", "blocked": false, "n\"": [null, -1.5, {}]}], "groundingMetadata": {"a": {"b": []}}}],
+        "usageMetadata": {"totalTokenCount": 7, "promptTokenCount": 3}, "content": {"role": 1}}"#;
+    let candidate = json!({"content": {"parts": [{"text": "a", "role": "b"}]}, "finishReason": "STOP"});
+    let expected = json!({"candidates": [candidate], "usageMetadata": {"promptTokenCount": 3}, "content": {"role": 1}});
+    assert_eq!(read(text).root().to_value(), expected);
+    for wrong in [r#"{"a" 1}"#, r#"{"a":1,}"#, "[1,]", "{1:2}", "[", r#"{"\x":1}"#, "[tru]", "[01]", "{]", "[}"] {
+        let text = format!(r#"{{"candidates":[{{"index":{wrong}}}]}}"#);
+        assert!(EventTree::event(&text).is_err(), "{text}");
+    }
+    let deep = format!(r#"{{"id":{}1{}}}"#, "[".repeat(130), "]".repeat(130));
+    assert!(EventTree::event(&deep).is_err(), "no deeper than what is read");
+}
+
+#[test]
 fn numbers_are_those_of_serde() {
     let texts =
         "0 7 -0 00 01 1. .5 1.5 1e3 12E-2 - + +1 1- 999999999999999999 1000000000000000000 18446744073709551615 18446744073709551616 1x";
