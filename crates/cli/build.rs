@@ -25,7 +25,9 @@ fn order_functions(binary: &str) {
     println!("cargo:rerun-if-changed={}", order.display());
     let arguments = [format!("-Wl,--symbol-ordering-file={}", order.display()), "-Wl,--no-warn-symbol-ordering".to_owned()];
     if order.is_file() && fs::create_dir_all(&folder).is_ok() && links_and_runs(&folder, &arguments) {
-        arguments.iter().for_each(|argument| println!("cargo:rustc-link-arg-bin={binary}={argument}"));
+        for argument in arguments {
+            println!("cargo:rustc-link-arg-bin={binary}={argument}");
+        }
     }
 }
 

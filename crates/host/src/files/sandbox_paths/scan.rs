@@ -45,7 +45,7 @@ pub(super) struct SearchMemory {
 pub(super) struct ReadHook(pub(super) Box<dyn FnMut(&Path) + Send>);
 
 #[cfg(test)]
-haft_contract::opaque_debug!(ReadHook:);
+haft_contract::opaque_debug!(ReadHook);
 
 impl ScanCache {
     /// With a file that lists the secrets that were seen, so that a later process finds those that a command has moved.
