@@ -50,8 +50,8 @@ pub use memory_store::{
     OpenedMemory, StoredVector, VectorRow, VectorTask, WordQuery,
 };
 pub use session_store::{
-    MessageRecord, NewMessage, NewSession, ReplacedMessage, SessionClaim, SessionFilter, SessionOverview, SessionOwner, SessionRecord,
-    SessionStore, StoreRevision, StoredTaint, TodoVersion, UsageRecord, UsageSum, new_uuid,
+    MessageRecord, ModelUsage, NewMessage, NewSession, ReplacedMessage, SessionClaim, SessionFilter, SessionOverview, SessionOwner,
+    SessionRecord, SessionStore, StoreRevision, StoredTaint, TodoVersion, UsageRecord, UsageSum, new_uuid,
 };
 #[cfg(feature = "sqlite")]
 pub use state_store::{OpenedState, StatePruner, StateStore, open_memory};

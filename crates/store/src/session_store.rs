@@ -18,7 +18,7 @@ pub use self::overview::{SessionOverview, StoreRevision};
 pub use self::taint::StoredTaint;
 pub(crate) use self::todos::MAX_VERSIONS;
 pub use self::todos::TodoVersion;
-pub use self::usage::{UsageRecord, UsageSum};
+pub use self::usage::{ModelUsage, UsageRecord, UsageSum};
 use crate::StoreError;
 
 /// What [`SessionStore::open`] takes for the session that was updated last.
@@ -256,6 +256,9 @@ pub trait SessionStore: Send + Sync {
     fn session_usage<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<UsageSum, StoreError>>;
     /// What all sessions used on a day, as [`UsageRecord::day`] calls it.
     fn day_usage<'a>(&'a self, day: &'a str) -> BoxFuture<'a, Result<UsageSum, StoreError>>;
+    /// What all sessions used from a day to another, both included: a row for each model that was asked on a day, in the order of the
+    /// days, then of the models' names.
+    fn model_usage<'a>(&'a self, first: &'a str, last: &'a str) -> BoxFuture<'a, Result<Vec<ModelUsage>, StoreError>>;
     /// What a session used with all its sub-agents, and theirs.
     fn tree_usage<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<UsageSum, StoreError>>;
 

@@ -124,6 +124,7 @@ session_store_cases! {
     a_claim_is_released_when_its_caller_stops_waiting
     the_owner_of_a_session_may_do_everything
     usage_is_summed_by_session_and_by_day
+    usage_is_summed_by_day_and_model
     usage_never_overflows
     a_sub_agent_comes_back_whole_and_its_newest_state_counts
     sub_agents_are_listed_by_their_parent_and_go_with_their_session

@@ -9,8 +9,8 @@ use haft_contract::{Access, BoxFuture};
 
 use crate::session_store::{LAST, MAX_VERSIONS, new_id};
 use crate::{
-    MessageRecord, NewMessage, NewSession, ReplacedMessage, SessionClaim, SessionFilter, SessionOwner, SessionRecord, SessionStore,
-    StoreError, StoredTaint, TodoVersion, UsageRecord, UsageSum, short_id,
+    MessageRecord, ModelUsage, NewMessage, NewSession, ReplacedMessage, SessionClaim, SessionFilter, SessionOwner, SessionRecord,
+    SessionStore, StoreError, StoredTaint, TodoVersion, UsageRecord, UsageSum, short_id,
 };
 
 /// A [`SessionStore`] without a file.
@@ -335,6 +335,16 @@ impl SessionStore for InMemorySessionStore {
 
     fn day_usage<'a>(&'a self, day: &'a str) -> BoxFuture<'a, Result<UsageSum, StoreError>> {
         Box::pin(async move { Ok(lock(&self.state).sum(|usage| usage.day == day)) })
+    }
+
+    fn model_usage<'a>(&'a self, first: &'a str, last: &'a str) -> BoxFuture<'a, Result<Vec<ModelUsage>, StoreError>> {
+        Box::pin(async move {
+            let mut sums: BTreeMap<(String, String), UsageSum> = BTreeMap::new();
+            for usage in lock(&self.state).usage.iter().filter(|usage| (first..=last).contains(&usage.day.as_str())) {
+                sums.entry((usage.day.clone(), usage.model.clone())).or_default().add(usage);
+            }
+            Ok(sums.into_iter().map(|((day, model), sum)| ModelUsage { day, model, sum }).collect())
+        })
     }
 
     fn tree_usage<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<UsageSum, StoreError>> {

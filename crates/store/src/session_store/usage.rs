@@ -50,6 +50,17 @@ pub struct UsageSum {
     pub unpriced: u64,
 }
 
+/// What all sessions used of one model on one day.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelUsage {
+    /// See [`UsageRecord::day`].
+    pub day: String,
+    /// See [`UsageRecord::model`].
+    pub model: String,
+    /// The sum over its requests.
+    pub sum: UsageSum,
+}
+
 impl UsageSum {
     /// Adds one more request.
     pub fn add(&mut self, usage: &UsageRecord) {
@@ -62,5 +73,18 @@ impl UsageSum {
         count(&mut self.reasoning, usage.reasoning);
         count(&mut self.unpriced, u64::from(usage.cost_micros.is_none()));
         self.cost_micros = self.cost_micros.saturating_add(usage.cost_micros.unwrap_or(0));
+    }
+
+    /// Adds the requests of another sum.
+    pub fn merge(&mut self, other: &Self) {
+        let count = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
+        count(&mut self.requests, other.requests);
+        count(&mut self.input, other.input);
+        count(&mut self.output, other.output);
+        count(&mut self.cached, other.cached);
+        count(&mut self.cache_writes, other.cache_writes);
+        count(&mut self.reasoning, other.reasoning);
+        count(&mut self.unpriced, other.unpriced);
+        self.cost_micros = self.cost_micros.saturating_add(other.cost_micros);
     }
 }

@@ -1,5 +1,5 @@
 use haft_contract::ports::SubAgentState;
-use haft_store::{SessionFilter, SessionOverview, SessionStore, UsageRecord, UsageSum};
+use haft_store::{ModelUsage, SessionFilter, SessionOverview, SessionStore, UsageRecord, UsageSum};
 
 use crate::common::{new_session, second};
 use crate::suite::sub_agent_status::sub_agent;
@@ -50,6 +50,35 @@ pub(crate) async fn usage_is_summed_by_session_and_by_day(store: &dyn SessionSto
     store.delete("s1").await.unwrap();
     assert_eq!(store.session_usage(&fork).await.unwrap(), UsageSum::default());
     assert_eq!(by_day("2026-05-31").await, sum(3, 1110, 6, 1));
+}
+
+pub(crate) async fn usage_is_summed_by_day_and_model(store: &dyn SessionStore) {
+    for id in ["s1", "s2"] {
+        store.create(new_session(id)).await.unwrap();
+    }
+    let records = [
+        ("s1", "2026-05-31", "work/qwen3", 10, Some(5)),
+        ("s2", "2026-05-31", "work/qwen3", 100, None),
+        ("s2", "2026-05-31", "Other/model", 1000, Some(7)),
+        ("s1", "2026-05-30", "work/qwen3", 1, Some(1)),
+        ("s1", "2026-05-29", "work/qwen3", 1, Some(1)),
+        ("s1", "2026-06-01", "work/qwen3", 1, Some(1)),
+    ];
+    for (session, day, model, input, cost) in records {
+        store.add_usage(UsageRecord { model: model.into(), ..usage(session, day, input, cost) }).await.unwrap();
+    }
+    let row = |day: &str, model: &str, sum: UsageSum| ModelUsage { day: day.into(), model: model.into(), sum };
+    let expected = [
+        row("2026-05-30", "work/qwen3", sum(1, 1, 1, 0)),
+        row("2026-05-31", "Other/model", sum(1, 1000, 7, 0)),
+        row("2026-05-31", "work/qwen3", sum(2, 110, 5, 1)),
+    ];
+    assert_eq!(store.model_usage("2026-05-30", "2026-05-31").await.unwrap(), expected);
+    assert_eq!(store.model_usage("2026-05-31", "2026-05-30").await.unwrap(), []);
+    // The rows of a day make its sum.
+    let mut day = UsageSum::default();
+    expected[1..].iter().for_each(|row| day.merge(&row.sum));
+    assert_eq!(store.day_usage("2026-05-31").await.unwrap(), day);
 }
 
 pub(crate) async fn usage_never_overflows(store: &dyn SessionStore) {

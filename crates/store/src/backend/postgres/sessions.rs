@@ -13,8 +13,8 @@ use super::{carried, messages, session_rows, sub_agents, todos, usage};
 use crate::backend::write::{ChangeAnswer, ClaimRequest, SessionChange, StoreChange};
 use crate::session_store::new_id;
 use crate::{
-    MessageRecord, NewMessage, NewSession, ReplacedMessage, SessionClaim, SessionFilter, SessionOverview, SessionOwner, SessionRecord,
-    SessionStore, StoreError, StoredTaint, TodoVersion, UsageRecord, UsageSum,
+    MessageRecord, ModelUsage, NewMessage, NewSession, ReplacedMessage, SessionClaim, SessionFilter, SessionOverview, SessionOwner,
+    SessionRecord, SessionStore, StoreError, StoredTaint, TodoVersion, UsageRecord, UsageSum,
 };
 
 /// A [`SessionStore`] on the server of a [`PostgresLog`](crate::PostgresLog), which makes it.
@@ -188,6 +188,11 @@ impl SessionStore for PostgresSessions {
 
     fn day_usage<'a>(&'a self, day: &'a str) -> BoxFuture<'a, Result<UsageSum, StoreError>> {
         Box::pin(self.database.read(day.to_owned(), |link, day| Box::pin(usage::sum(link, "day = $1", day))))
+    }
+
+    fn model_usage<'a>(&'a self, first: &'a str, last: &'a str) -> BoxFuture<'a, Result<Vec<ModelUsage>, StoreError>> {
+        let days = (first.to_owned(), last.to_owned());
+        Box::pin(self.database.read(days, |link, (first, last)| Box::pin(usage::by_model(link, first, last))))
     }
 
     fn tree_usage<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<UsageSum, StoreError>> {

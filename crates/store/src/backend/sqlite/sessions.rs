@@ -14,8 +14,8 @@ use crate::backend::write::{ChangeAnswer, ClaimRequest, SessionChange, StoreChan
 use crate::error::SqlFault;
 use crate::session_store::new_id;
 use crate::{
-    MessageRecord, NewMessage, NewSession, ReplacedMessage, SessionClaim, SessionFilter, SessionOverview, SessionOwner, SessionRecord,
-    SessionStore, StoreError, StoreRevision, StoredTaint, TodoVersion, UsageRecord, UsageSum,
+    MessageRecord, ModelUsage, NewMessage, NewSession, ReplacedMessage, SessionClaim, SessionFilter, SessionOverview, SessionOwner,
+    SessionRecord, SessionStore, StoreError, StoreRevision, StoredTaint, TodoVersion, UsageRecord, UsageSum,
 };
 
 /// A [`SessionStore`] in the SQLite file of a [`SqliteCallLog`](crate::SqliteCallLog), which makes it.
@@ -214,6 +214,11 @@ impl SessionStore for SqliteSessionStore {
     fn day_usage<'a>(&'a self, day: &'a str) -> BoxFuture<'a, Result<UsageSum, StoreError>> {
         let day = day.to_owned();
         Box::pin(self.database.read(move |connection| usage::sum(connection, "day", &day)))
+    }
+
+    fn model_usage<'a>(&'a self, first: &'a str, last: &'a str) -> BoxFuture<'a, Result<Vec<ModelUsage>, StoreError>> {
+        let (first, last) = (first.to_owned(), last.to_owned());
+        Box::pin(self.database.read(move |connection| usage::by_model(connection, &first, &last)))
     }
 
     fn tree_usage<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<UsageSum, StoreError>> {
