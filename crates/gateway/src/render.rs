@@ -24,7 +24,7 @@ pub(crate) use self::highlight::code;
 pub(crate) use self::json_tree::json;
 pub(crate) use self::markdown::{MarkdownBlocks, blocks, markdown};
 pub(crate) use self::matches::mark_words;
-pub(crate) use self::plot::BarPlot;
+pub(crate) use self::plot::{BarPlot, MOST_SERIES};
 pub(crate) use self::schema::schema_difference;
 
 /// Characters of a text that are rendered; the whole of it is read in pages.

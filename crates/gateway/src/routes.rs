@@ -18,6 +18,7 @@ mod sessions;
 mod system;
 mod tools;
 mod usage;
+mod usage_plot;
 
 use axum::Router;
 use axum::middleware::from_fn_with_state;

@@ -1,4 +1,4 @@
-// Tokens and cost by day, the dearest sessions, the slowest and least reliable tools.
+// Tokens and cost by day and model, the dearest sessions, the slowest and least reliable tools.
 
 import {
   api,
@@ -36,7 +36,12 @@ export default function mount(root, { query }) {
       { ariaLabel: label },
     );
   const days = ['7', '30', '90'].map((count) => [count, `${count} days`]);
-  const body = page(root, 'Usage', choice('days', 'Time', days), choice('by', 'Measure', [['tokens', 'Tokens'], ['cost', 'Cost']]));
+  const measures = [
+    ['tokens', 'Tokens'],
+    ['cost', 'Cost'],
+    ['kind', 'Kinds of tokens'],
+  ];
+  const body = page(root, 'Usage', choice('days', 'Time', days), choice('by', 'Measure', measures));
   const again = load(
     body,
     () => api.get('/api/usage', chosen),

@@ -11,11 +11,23 @@ const TOP: f64 = 8.0;
 const BOTTOM: f64 = 24.0;
 /// Labels below the bars.
 const MOST_LABELS: usize = 8;
+/// As many series can be told apart.
+pub(crate) const MOST_SERIES: usize = 6;
+/// The colour of each series, from the palette of Okabe and Ito, and the lines of its pattern: people who see no colours tell
+/// the series by them.
+const LOOKS: [(&str, &str); MOST_SERIES] = [
+    ("#0072b2", ""),
+    ("#e69f00", "M-2 2L2 -2M0 8L8 0M6 10L10 6"),
+    ("#009e73", "M0 4H8"),
+    ("#cc79a7", "M-2 6L2 10M0 0L8 8M6 -2L10 2"),
+    ("#56b4e9", "M4 0V8"),
+    ("#d55e00", "M0 4H8M4 0V8"),
+];
 
 /// What is drawn.
 pub(crate) struct BarPlot<'a> {
     pub(crate) title: &'a str,
-    /// The names of the series; three have colours.
+    /// The names of the series, at most [`MOST_SERIES`].
     pub(crate) series: &'a [String],
     /// Each bar with its label, and a value for each series.
     pub(crate) rows: &'a [(String, Vec<f64>)],
@@ -28,12 +40,14 @@ pub(crate) struct BarPlot<'a> {
 impl BarPlot<'_> {
     /// The picture, its legend, and the table.
     pub(crate) fn html(&self) -> String {
+        debug_assert!(self.series.len() <= MOST_SERIES, "the caller joins the rest");
         let format = self.format;
         let highest = self.rows.iter().map(|(_, values)| values.iter().sum::<f64>()).chain(self.limit).fold(0.0, f64::max);
         let top = if highest > 0.0 { highest } else { 1.0 };
         let title = escape(self.title);
         let mut html =
             format!("<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{title}. The table has the same figures.\">");
+        define_patterns(&mut html, self.series.len());
         for value in [0.0, top / 2.0, top] {
             let y = height_of(value, top);
             line(&mut html, "axis", y);
@@ -65,7 +79,7 @@ impl BarPlot<'_> {
                 // Writing to a string does not fail.
                 let _ = write!(
                     html,
-                    "<rect class=\"fill-{number}\" x=\"{:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{:.1}\">\
+                    "<rect fill=\"url(#series-{number})\" x=\"{:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{:.1}\">\
                      <title>{} · {}: {}</title></rect>",
                     left + 1.0,
                     (step - 2.0).max(1.0),
@@ -87,7 +101,7 @@ impl BarPlot<'_> {
             let _ = write!(
                 html,
                 "<li><svg viewBox=\"0 0 12 12\" aria-hidden=\"true\">\
-                 <rect class=\"fill-{number}\" width=\"12\" height=\"12\"/></svg>{}</li>",
+                 <rect fill=\"url(#series-{number})\" width=\"12\" height=\"12\"/></svg>{}</li>",
                 escape(name)
             );
         }
@@ -121,6 +135,20 @@ impl BarPlot<'_> {
         });
         std::iter::once(head.join(",")).chain(rows).collect::<Vec<_>>().join("\n")
     }
+}
+
+/// A fill for each of the first series.
+fn define_patterns(html: &mut String, count: usize) {
+    html.push_str("<defs>");
+    for (number, (color, lines)) in LOOKS.iter().take(count).enumerate() {
+        let _ = write!(
+            html,
+            "<pattern id=\"series-{number}\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\">\
+             <rect width=\"8\" height=\"8\" fill=\"{color}\"/>\
+             <path d=\"{lines}\" stroke=\"#000\" stroke-opacity=\".5\" fill=\"none\"/></pattern>"
+        );
+    }
+    html.push_str("</defs>");
 }
 
 fn height_of(value: f64, top: f64) -> f64 {
@@ -158,8 +186,21 @@ mod tests {
         ] {
             assert!(html.contains(part), "{part} is not in {html}");
         }
-        assert_eq!(html.matches("<rect class=\"fill-0\" x").count(), 1, "nothing is drawn of zero");
+        assert_eq!(html.matches("<rect fill=\"url(#series-0)\" x").count(), 1, "nothing is drawn of zero");
         assert_eq!(plot(&series, &rows, None).csv(), ",\"in\"\"<b>\",\"out\"\n11-17,30,10\n11-18,0,20");
+    }
+
+    #[test]
+    fn each_series_has_a_color_and_a_pattern_of_its_own() {
+        let series: Vec<String> = (0..MOST_SERIES).map(|number| format!("model {number}")).collect();
+        let html = plot(&series, &[("11-18".to_owned(), vec![1.0; MOST_SERIES])], None).html();
+        for number in 0..MOST_SERIES {
+            let fill = format!("fill=\"url(#series-{number})\"");
+            assert_eq!((html.matches(&format!("<pattern id=\"series-{number}\"")).count(), html.matches(&fill).count()), (1, 2), "{html}");
+        }
+        let distinct = |parts: Vec<&str>| parts.iter().collect::<std::collections::BTreeSet<_>>().len();
+        assert_eq!(distinct(LOOKS.iter().map(|(color, _)| *color).collect()), MOST_SERIES);
+        assert_eq!(distinct(LOOKS.iter().map(|(_, lines)| *lines).collect()), MOST_SERIES);
     }
 
     #[test]

@@ -201,6 +201,37 @@ describe('restart', { timeout: 600_000 }, () => {
     assert.deepEqual([seen.filter((text) => text === 'say words').length, seen.slice(-2)], [1, ['once more', 'four five']], JSON.stringify(seen));
     assert.ok(seen.filter((text) => text.includes('three')).length <= 1, JSON.stringify(seen));
   });
+
+  step('usage is drawn by day and model, told apart without colours, and has a table', async () => {
+    const { page } = world;
+    await visit(page, 'usage');
+    await page.find('heading', 'Tokens by day and model');
+    const figures = () =>
+      page.evaluate(() => ({
+        bars: [...document.querySelectorAll('.plot rect[x] title')].map((each) => each.textContent),
+        fills: [...document.querySelectorAll('.plot rect[x]')].every((each) =>
+          document.querySelector(/#[^"]+/.exec(getComputedStyle(each).fill)?.[0]),
+        ),
+        legend: [...document.querySelectorAll('.legend li')].map((each) => each.textContent),
+        heads: [...document.querySelectorAll('.plot th')].map((each) => each.textContent),
+      }));
+    const byTokens = await figures();
+    assert.match(byTokens.bars.join(), /^\d\d-\d\d · words\/words: 1\.5k$/);
+    assert.deepEqual([byTokens.fills, byTokens.heads], [true, ['', ...byTokens.legend, 'Sum']]);
+    const choose = (value) =>
+      page.evaluate((chosen) => {
+        const measure = document.querySelector('select[aria-label="Measure"]');
+        measure.value = chosen;
+        measure.dispatchEvent(new Event('change'));
+      }, value);
+    await choose('kind');
+    await page.find('heading', 'Tokens by day and kind');
+    assert.deepEqual((await figures()).legend, ['input, new', 'input, cached', 'output']);
+    await choose('cost');
+    await page.find('heading', 'Cost by day and model, in dollars');
+    assert.deepEqual((await figures()).legend, ['words/words (price unknown)']);
+    assert.deepEqual(page.errors, []);
+  });
 });
 
 /** Sets the clock of a page ahead. Runs in the page. */

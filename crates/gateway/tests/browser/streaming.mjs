@@ -2,6 +2,9 @@
 
 import { createServer } from 'node:http';
 
+/** What each answer used. */
+const USAGE = { prompt_tokens: 1000, completion_tokens: 500, total_tokens: 1500 };
+
 /** Words come when the test calls `say`; `end` ends the answer. */
 export async function streamingModel() {
   let open = null;
@@ -38,6 +41,7 @@ export async function streamingModel() {
     say: (content) => chunk({ role: 'assistant', content }),
     end: () => {
       chunk({}, 'stop');
+      open.write(`data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', model: 'words', choices: [], usage: USAGE })}\n\n`);
       open.end('data: [DONE]\n\n');
     },
     close: () =>
