@@ -16,7 +16,16 @@ export function onSignedOut(listener) {
   signedOut = listener;
 }
 
+/** What follows from a save may arrive this long after it. */
+const SAVE_ECHO = 5000;
+let quietUntil = 0;
+
+/** Whether this page saved these settings a moment ago, or a rule: its user need not be told. */
+export const isOwnSave = (keys, saved) => Date.now() < quietUntil && (saved || `${keys}` === 'rules.allow');
+
 async function request(method, path, body) {
+  // Turns and answers save nothing by themselves, except a rule.
+  if (method !== 'GET' && (!/sessions|approvals/.test(path) || body?.answer === 'always')) quietUntil = Date.now() + SAVE_ECHO;
   let response;
   try {
     const headers = body && { 'content-type': 'application/json' };

@@ -1,6 +1,6 @@
 // Starts the page: sign in, then the frame and the place that the address names.
 
-import { act, api, applyTheme, button, fill, h, mountNotices, startTicker, store, toast } from './core.js';
+import { act, api, applyTheme, button, fill, h, isOwnSave, mountNotices, startTicker, store, toast } from './core.js';
 import { watchApprovals } from './elements/approval.js';
 import './elements/shell.js';
 import { listenToKeys } from './keys.js';
@@ -68,8 +68,10 @@ async function start() {
   );
   store.on(
     'changed:settings',
-    ({ wider = [] }) =>
-      wider.length && toast('The configuration has changed.', { fix: `These settings allow more now, or may: ${wider.join(', ')}.` }),
+    ({ wider = [], saved }) =>
+      wider.length &&
+      !isOwnSave(wider, saved) &&
+      toast('The configuration has changed.', { fix: `These settings allow more now, or may: ${wider.join(', ')}.` }),
   );
   addEventListener('online', () => store.wake());
   document.addEventListener('visibilitychange', () => document.hidden || store.wake());

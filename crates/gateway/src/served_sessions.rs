@@ -75,9 +75,9 @@ impl ServedSessions {
         self.host.use_new_settings();
     }
 
-    /// Tells every page that these settings allow more than before, or may.
-    pub fn widened(&self, keys: &[String]) {
-        self.approvals.hub.send("changed", None, &json!({ "what": "settings", "wider": keys }));
+    /// Tells every page that these settings allow more than before, or may, and whether they were saved through this server.
+    pub fn widened(&self, keys: &[String], saved: bool) {
+        self.approvals.hub.send("changed", None, &json!({ "what": "settings", "wider": keys, "saved": saved }));
     }
 
     /// Tells every page that something which it may show has changed.

@@ -49,10 +49,10 @@ impl ServerControl {
         self.reload.set(reload).ok();
     }
 
-    /// Tells every page which settings allow more than before.
-    pub(crate) fn tell_wider(&self, keys: &[String]) {
+    /// Tells every page which settings allow more than before, and whether they were saved through this server.
+    pub(crate) fn tell_wider(&self, keys: &[String], saved: bool) {
         if let Some(sessions) = self.sessions.get() {
-            sessions.widened(keys);
+            sessions.widened(keys, saved);
         }
     }
 

@@ -69,7 +69,7 @@ function approvalDialog(approval) {
         'div.approval-actions',
         deny,
         others,
-        !mayAnswer && h('p.muted', 'This page may not answer: its token lacks the scope “approve”.'),
+        !mayAnswer && h('p.muted', 'The token of this page lacks the scope “approve”.'),
       ),
     ),
   );

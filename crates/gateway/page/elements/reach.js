@@ -10,7 +10,7 @@ export function channelList({ channels = [], sent = [] }) {
     h('h2', 'Channels'),
     channels.length === 0
       ? empty(
-          'No channel is configured. With one the agent sends messages by Slack, Telegram, mail and others, and answers them.',
+          'No channel is configured. By one, such as Slack or mail, the agent sends and answers messages.',
           'See the settings',
           href('settings', null, { text: 'channels' }),
         )
@@ -57,7 +57,7 @@ export function nodeList(section) {
     return [
       h('h2', 'Nodes'),
       nodes.length === 0
-        ? h('p.muted', 'No other machine is paired. A paired machine runs commands and reads files for the agent, under its own policy.')
+        ? h('p.muted', 'No machine is paired. One that is runs commands and reads files for the agent, under its own policy.')
         : table(
             [
               ['Machine', (row) => h('strong', row.name)],

@@ -1,7 +1,7 @@
 // What the owner sees and changes: providers and their keys, agents, trust, tools and who has them, the inbox, similar calls.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { before, describe } from 'node:test';
@@ -175,5 +175,41 @@ describe('owner', { timeout: 600_000 }, () => {
     }
     assert.deepEqual(phone.errors, []);
     assert.deepEqual(page.errors, []);
+  });
+
+  step('a save is announced to other pages alone, and what is announced covers nothing', async () => {
+    const others = [];
+    for (const size of [{}, { width: 360, height: 640, dark: true }]) {
+      const other = await browser.page({ context: page.context, ...size });
+      others.push(other);
+      await other.goto(`${server.url}/#/settings`);
+      await other.find('heading', 'Settings');
+    }
+    await visit(page, 'agents/coder');
+    await hasText('.form', 'About 2 tokens');
+    await page.evaluate(() => {
+      const access = [...document.querySelectorAll('.form select')].find((each) => [...each.options].some(({ value }) => value === 'full-access'));
+      access.value = 'full-access';
+      access.dispatchEvent(new Event('change', { bubbles: true }));
+    });
+    await hasText('.box.stuck', '+access =');
+    await page.click('button', 'Save');
+    await page.find('button', 'Undo');
+    for (const other of others) await hasText('.toast', 'agents.coder.access', other);
+    // What another program changes is announced to every page, also to this one.
+    writeFileSync(join(server.root, 'config/haft/config.toml'), `${config()}[gateway]\ninvoke_allow = ["exec"]\n`);
+    await page.evaluate(() => fetch('/api/settings'));
+    await page.until('word on the change', () => document.querySelector('.toasts').textContent.includes('gateway.invoke_allow'));
+    assert.doesNotMatch(await text('.toasts'), /agents\.coder\.access/, 'its user knows');
+    for (const other of others) {
+      const [shell, messages, height] = await other.evaluate(() => [
+        document.querySelector('haft-shell').getBoundingClientRect().bottom,
+        document.querySelector('.toasts').getBoundingClientRect().top,
+        innerHeight - document.querySelector('.toasts').getBoundingClientRect().bottom,
+      ]);
+      assert.ok(shell > 300 && shell <= messages && height >= 0, `${shell} ${messages} ${height}`);
+      await other.evaluate(() => document.querySelectorAll('.toast').forEach((each) => each.remove()));
+      await other.until('whole place', () => document.querySelector('haft-shell').getBoundingClientRect().bottom === innerHeight);
+    }
   });
 });

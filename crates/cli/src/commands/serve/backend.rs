@@ -136,11 +136,12 @@ impl ServeBackend {
         config.files = config.files.now();
         config.version += 1;
         drop(config);
-        self.read_files();
+        self.read_files(false);
     }
 
-    /// Reads the files anew. Whatever allows more than before is announced: nobody had to start the server again for it.
-    fn read_files(&self) {
+    /// Reads the files anew. Whatever allows more than before is announced: nobody had to start the server again for it. A page does not
+    /// repeat to its user what they just saved.
+    fn read_files(&self, saved: bool) {
         let Ok(wire) = self.load(&ChatOptions::default()) else { return };
         let mut config = self.config();
         let before = std::mem::replace(&mut config.own, Arc::clone(&wire));
@@ -151,7 +152,7 @@ impl ServeBackend {
             changes.into_iter().filter(|change| change.authority == AuthorityChange::Wider).map(|change| change.key).collect();
         if !wider.is_empty() {
             note(&format!("the configuration has changed; settings that allow more now, or may: {}", wider.join(", ")));
-            self.served.control.tell_wider(&wider);
+            self.served.control.tell_wider(&wider, saved);
         }
     }
 
@@ -160,14 +161,14 @@ impl ServeBackend {
         self.wire(&ChatOptions { agent: agent.map(str::to_owned), ..ChatOptions::default() })
     }
 
-    /// Reads every file again.
+    /// Reads every file again, after a save.
     pub(super) fn reload(&self) {
         let mut config = self.config();
         config.wires.clear();
         config.files = config.files.now();
         config.version += 1;
         drop(config);
-        self.read_files();
+        self.read_files(true);
     }
 
     // Entries come and go whole, so the state is consistent after a panic elsewhere.

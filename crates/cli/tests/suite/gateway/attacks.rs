@@ -93,7 +93,7 @@ fn e05_tools_that_start_or_send_cannot_be_invoked_by_any_name() {
     // It says so to every page, because nobody had to start it again.
     let told = events.until(|name, data| name == "changed" && data["wider"] != Value::Null);
     let wider = &told.last().unwrap().1;
-    assert_eq!(wider, &json!({ "what": "settings", "wider": ["gateway.invoke_allow"] }));
+    assert_eq!(wider, &json!({ "what": "settings", "wider": ["gateway.invoke_allow"], "saved": false }));
     drop(allowing);
     // The ordinary neighbour, and the same request twice.
     let read = page.post("/api/tools/read_file/invoke", &json!({ "arguments": { "path": "a.txt" }, "request": "r1" })).json();
