@@ -36,7 +36,7 @@ function showSignIn(error) {
       'p',
       'Open the link that ',
       h('code', 'haft serve'),
-      ' printed; it works once. For another one, make a link on a page that is signed in (Connections), or restart the server. Or paste a token:',
+      ' printed; it works once. A page that is signed in (Connections) or a restart makes another. Or paste a token:',
     ),
     h('form.row', { onsubmit }, input, h('button.primary', 'Sign in')),
   );

@@ -86,6 +86,11 @@ pub enum RemoteAnswer {
         /// Its index.
         width: usize,
     },
+    /// Yes, for good, by these rules of the user.
+    AlwaysBy {
+        /// As they were written.
+        rules: Vec<String>,
+    },
     /// With other arguments.
     Edit {
         /// The arguments.
@@ -105,6 +110,7 @@ impl From<ApprovalAnswer> for RemoteAnswer {
             ApprovalAnswer::Session => Self::Session,
             ApprovalAnswer::Always => Self::Always,
             ApprovalAnswer::AlwaysAs(width) => Self::AlwaysAs { width },
+            ApprovalAnswer::AlwaysBy(rules) => Self::AlwaysBy { rules },
             ApprovalAnswer::Edit(arguments) => Self::Edit { arguments },
             ApprovalAnswer::Deny { comment } => Self::Deny { comment },
             // One that this version cannot send allows nothing.
@@ -120,6 +126,7 @@ impl From<RemoteAnswer> for ApprovalAnswer {
             RemoteAnswer::Session => Self::Session,
             RemoteAnswer::Always => Self::Always,
             RemoteAnswer::AlwaysAs { width } => Self::AlwaysAs(width),
+            RemoteAnswer::AlwaysBy { rules } => Self::AlwaysBy(rules),
             RemoteAnswer::Edit { arguments } => Self::Edit(arguments),
             RemoteAnswer::Deny { comment } => Self::Deny { comment },
         }

@@ -58,6 +58,7 @@ use std::sync::Arc;
 
 use haft_pattern::NameGlob;
 
+pub(crate) use self::canonical::MOST_RULES;
 pub use self::canonical::canonical;
 use self::exception::Exception;
 pub use self::grants::SessionGrants;

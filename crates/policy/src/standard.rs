@@ -17,13 +17,13 @@ use crate::effects::PlanCase;
 use crate::list::{Groups, List};
 use crate::name::{folded, lowered};
 use crate::name_map::NameMap;
-use crate::rule::widths;
+use crate::rule::{MOST_RULES, widths};
 use crate::steps::{
     ByProvider, Channels, Lists, Overrides, Profiles, SubAgentStep, absent, optional, owner_only, profile, sandbox, selection, unavailable,
 };
 use crate::{
-    AgentSpec, Caller, Candidate, ChangeRules, ConfigEdit, Decision, Denial, ExecSpec, GuardedChanges, PolicySpec, RuleFault, RuleKind,
-    RuleSet, SessionGrants, StepOutcome, ToolLists, Verdict, canonical, effects, turn_limits,
+    AgentSpec, AskSubject, Caller, Candidate, ChangeRules, ConfigEdit, Decision, Denial, ExecSpec, GuardedChanges, PolicySpec, RuleFault,
+    RuleKind, RuleSet, SessionGrants, StepOutcome, ToolLists, Verdict, canonical, effects, turn_limits,
 };
 
 /// Decides. Steps run in order, and each can only tighten.
@@ -58,6 +58,18 @@ pub trait Policy: Send + Sync {
     fn grant_widths(&self, tool: &Candidate<'_>, plan: &Plan, decision: &Decision) -> Vec<GrantWidth> {
         let _ = (tool, plan, decision);
         Vec::new()
+    }
+    /// Whether rules that the user wrote may be saved, and answer a decision's questions for good; the error says what to change.
+    fn check_answer(
+        &self,
+        rules: &[String],
+        tool: &Candidate<'_>,
+        plan: &Plan,
+        caller: &Caller,
+        decision: &Decision,
+    ) -> Result<(), String> {
+        let _ = (rules, tool, plan, caller, decision);
+        Err("this policy has no rules".into())
     }
     /// The rules that cover calls like this one and no others, also where the user cannot save them; none if no rule can.
     fn similar_rules(&self, tool: &Candidate<'_>, plan: &Plan) -> Vec<String> {
@@ -312,11 +324,33 @@ impl Policy for StandardPolicy {
         widths(tool, plan, &decision.asks, &self.vocabulary.including(tool), self.home.as_deref())
     }
 
+    fn check_answer(
+        &self,
+        rules: &[String],
+        tool: &Candidate<'_>,
+        plan: &Plan,
+        caller: &Caller,
+        decision: &Decision,
+    ) -> Result<(), String> {
+        self.persistent_rules(tool, plan, decision)?;
+        if rules.is_empty() || rules.len() > MOST_RULES {
+            return Err(format!("an answer has 1 to {MOST_RULES} rules, one on each line; these are {}", rules.len()));
+        }
+        let trial = Caller { grants: SessionGrants::default(), ..caller.clone() };
+        self.grant(&trial, tool, rules)?;
+        // The decision itself says what they answer.
+        let open = self.decide(tool, Some(plan), &trial).asks;
+        match decision.asks.iter().find(|about| open.contains(about)) {
+            None => Ok(()),
+            Some(about) => Err(format!("the call would still be asked about: no rule here covers '{}'", subject(*about, tool, plan))),
+        }
+    }
+
     fn similar_rules(&self, tool: &Candidate<'_>, plan: &Plan) -> Vec<String> {
         // What a call only reads says less of it than what it does.
         let acts = |effect: &Effect| !matches!(effect, Effect::Read(_));
         let index = plan.effects().iter().position(acts).or_else(|| (!plan.effects().is_empty()).then_some(0));
-        let about: Vec<crate::AskSubject> = index.map(crate::AskSubject::Effect).into_iter().collect();
+        let about: Vec<AskSubject> = index.map(AskSubject::Effect).into_iter().collect();
         let widths = widths(tool, plan, &about, &self.vocabulary.including(tool), self.home.as_deref());
         widths.into_iter().next().map(|width| width.rules).unwrap_or_default()
     }
@@ -458,6 +492,18 @@ fn profiles_of<'a>(tables: &[&'a ToolTable]) -> Vec<&'a Profiles> {
 }
 
 /// Whether the user is asked because something goes beyond the access level.
+/// What a question is about, as the user is shown it.
+fn subject(about: AskSubject, tool: &Candidate<'_>, plan: &Plan) -> String {
+    let effect = match about {
+        AskSubject::Effect(index) => plan.effects().get(index),
+        AskSubject::Tool | AskSubject::EveryTime => None,
+    };
+    haft_text::display::escape_line(
+        &effect.map_or_else(|| tool.name().to_owned(), |effect| format!("{} {}", effect.kind(), effect.target())),
+    )
+    .into_owned()
+}
+
 fn asks_beyond(decision: &Decision) -> bool {
     decision.trace.iter().any(|entry| entry.step == "access level" && entry.outcome == StepOutcome::Ask)
 }

@@ -28,7 +28,7 @@ pub struct ApprovalRequest {
     pub widths: Vec<GrantWidth>,
     /// How long the engine waits for the answer.
     pub time_limit: Option<Duration>,
-    /// Why the last edit of the arguments was not accepted.
+    /// Why the last edit of the arguments, or the rules that the user wrote, were not accepted.
     pub edit_fault: Option<String>,
     /// Whether the session has seen untrusted content.
     pub is_tainted: bool,
@@ -96,6 +96,9 @@ pub enum ApprovalAnswer {
     Always,
     /// Yes, and the rules of the width at this index of [`ApprovalRequest::widths`] are saved.
     AlwaysAs(usize),
+    /// Yes, and these rules are saved, which the user wrote. They may say what a width may, and must cover the call; otherwise the
+    /// question comes again, with [`ApprovalRequest::edit_fault`].
+    AlwaysBy(Vec<String>),
     /// Make the call with these arguments instead: they are validated, planned and decided on like any others, so the question may
     /// come again.
     Edit(Value),

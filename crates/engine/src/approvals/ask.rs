@@ -56,19 +56,35 @@ impl ApprovalStep<'_> {
         if !self.must_ask(decision)? {
             return Ok(ApprovalOutcome::Approved);
         }
-        let question = self.question(decision).await;
-        let (rules, widths) = (question.rules.clone(), question.widths.clone());
-        match self.answer(question, &mut granted, decision).await? {
-            None => {}
-            // A connection of a running command has no arguments of its own.
-            Some(ApprovalAnswer::Edit(_)) if self.subject.is_some() => return Err(ToolError::denied("A connection cannot be edited.")),
-            Some(ApprovalAnswer::Edit(arguments)) => return Ok(ApprovalOutcome::Edited(arguments)),
-            Some(answer) => {
-                let how = self.allow(answer, rules, &widths).await?;
-                decision.pass("approval", how);
+        let mut question = self.question(decision).await;
+        question.edit_fault.clone_from(&self.edit_fault);
+        loop {
+            let answer = self.answer(question.clone(), &mut granted, decision).await?;
+            if let Some(ApprovalAnswer::AlwaysBy(rules)) = &answer
+                && let Err(fault) = self.check(rules, decision)
+            {
+                question.id = haft_store::new_uuid().to_string();
+                question.edit_fault = Some(fault);
+                continue;
             }
+            match answer {
+                None => {}
+                // A connection of a running command has no arguments of its own.
+                Some(ApprovalAnswer::Edit(_)) if self.subject.is_some() => return Err(ToolError::denied("A connection cannot be edited.")),
+                Some(ApprovalAnswer::Edit(arguments)) => return Ok(ApprovalOutcome::Edited(arguments)),
+                Some(answer) => {
+                    let how = self.allow(answer, question.rules, &question.widths).await?;
+                    decision.pass("approval", how);
+                }
+            }
+            return Ok(ApprovalOutcome::Approved);
         }
-        Ok(ApprovalOutcome::Approved)
+    }
+
+    /// Whether rules that the user wrote answer the question; the error is for the user.
+    fn check(&self, rules: &[String], decision: &Decision) -> Result<(), String> {
+        let PermitRequest { policy, entry, session, .. } = self.request;
+        policy.check_answer(rules, &entry.candidate(), self.plan, session.caller(), decision)
     }
 
     /// Decides again, because the answer to another question may have allowed this call.
@@ -101,7 +117,6 @@ impl ApprovalStep<'_> {
         past.show_covered(policy, &mut question.widths).await;
         question.similar = question.widths.pop_if(|last| last.name == "similar");
         question.time_limit = Some(limits.approval).filter(|limit| *limit < NO_LIMIT);
-        question.edit_fault.clone_from(&self.edit_fault);
         question.is_tainted = self.request.session.has_seen_untrusted();
         question
     }
@@ -143,6 +158,7 @@ impl ApprovalStep<'_> {
     async fn allow(&self, answer: ApprovalAnswer, rules: Result<Vec<String>, String>, widths: &[GrantWidth]) -> Result<String, ToolError> {
         match (answer, rules) {
             (ApprovalAnswer::AlwaysAs(index), Ok(_)) if index < widths.len() => self.grant_always(&widths[index].rules).await,
+            (ApprovalAnswer::AlwaysBy(rules), Ok(_)) => self.grant_always(&rules).await,
             (ApprovalAnswer::Session, Ok(rules)) => Ok(self.grant_for_session(&rules)),
             (ApprovalAnswer::Always, Ok(rules)) => self.grant_always(&rules).await,
             // If no rule covers the call, a yes allows this call alone.

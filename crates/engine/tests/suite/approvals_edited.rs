@@ -59,6 +59,39 @@ async fn edit_that_does_not_fit_is_asked_about_again_with_its_fault() {
 }
 
 #[tokio::test]
+async fn rules_that_the_user_wrote_are_saved_once_they_cover_the_call_and_may_be_said() {
+    let store = ScriptedRuleStore::saying(Ok("/home/me/rules"));
+    let by = |rules: &[&str]| ApprovalAnswer::AlwaysBy(rules.iter().map(|&rule| rule.to_owned()).collect());
+    let user = ScriptedUser::saying([
+        by(&[]),
+        by(&["exec(du"]),
+        by(&["exec(git log)"]),
+        by(&["exec(du src)", "exec(bash *)"]),
+        by(&["exec(du *)", "exec(git log)"]),
+    ]);
+    let (approver, saving) = (Arc::clone(&user), Arc::clone(&store));
+    let harness = setup()
+        .built_in(runner())
+        .engine(|builder| builder.policy(Arc::new(policy(AskMode::Changes, &[], &[]))))
+        .session(|builder| unguarded(builder).approver(approver).rule_store(saving))
+        .build();
+    for line in ["du src", "du docs", "git log"] {
+        assert!(harness.call("exec", argv(line)).await.is_success(), "{line}");
+    }
+    let asked = user.asked();
+    let faults: Vec<&str> = asked.iter().map(|request| request.edit_fault.as_deref().unwrap_or_default()).collect();
+    assert_eq!(faults.len(), 5, "{faults:#?}");
+    assert_eq!((faults[0], faults[1]), ("", "an answer has 1 to 5 rules, one on each line; these are 0"));
+    assert_eq!(faults[2], "the ')' is missing; end the rule with ')'");
+    let (start, end) = ("the call would still be asked about: no rule here covers 'exec ", "du src'");
+    assert!(faults[3].starts_with(start) && faults[3].ends_with(end), "{}", faults[3]);
+    assert!(faults[4].contains("bash"), "{}", faults[4]);
+    let ids: std::collections::BTreeSet<&str> = asked.iter().map(|request| request.id.as_str()).collect();
+    assert_eq!(ids.len(), 5, "each is a question of its own");
+    assert_eq!(*store.kept.lock().unwrap(), [vec!["exec(du *)".to_owned(), "exec(git log)".to_owned()]]);
+}
+
+#[tokio::test]
 async fn edit_into_something_denied_is_a_denial() {
     let user = ScriptedUser::saying([edit("git tag v1")]);
     let approver = Arc::clone(&user);

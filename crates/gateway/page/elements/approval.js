@@ -26,6 +26,8 @@ import {
 const GUARD = 500;
 const ANSWERS = { once: 'allowed once', session: 'allowed for the session', always: 'always allowed', edit: 'edited', deny: 'denied' };
 let current = null;
+/** Rules that the user wrote: those that were not accepted are corrected. */
+let written = '';
 
 export function openApproval(id) {
   const approval = store.approvals.get(id);
@@ -54,7 +56,7 @@ function approvalDialog(approval) {
         h('h2', { id }, `${visibleText(agent)} wants to use ${visibleText(tool)}`),
         h('span.countdown', { 'data-expires': approval.expires, role: 'timer' }),
       ),
-      approval.edit_fault && h('p.call-error', `The edited arguments were not accepted: ${approval.edit_fault}`),
+      approval.edit_fault && h('p.call-error', `Not accepted: ${approval.edit_fault}`),
       effectsList(effects),
       h(
         'div.asked-because',
@@ -132,7 +134,7 @@ function approvalDialog(approval) {
     const input = h('textarea', {
       rows: 2,
       ariaLabel: 'What the model should do instead',
-      placeholder: 'What should it do instead? The model reads this.',
+      placeholder: 'The model reads this.',
     });
     const send = () => answer('deny', { comment: input.value.trim() || undefined });
     ask(input, button('Deny with this comment', send, { class: 'danger' }));
@@ -147,6 +149,10 @@ function approvalDialog(approval) {
 
   function always() {
     const group = uniqueId('width');
+    const own = h('input', { type: 'radio', name: group });
+    const onfocus = () => own.click();
+    const value = (approval.edit_fault && written) || approval.widths[0].rules.join('\n');
+    const text = h('textarea', { rows: 2, ariaLabel: 'Rules, one a line', value, onfocus });
     const choices = approval.widths.map((width, at) =>
       h(
         'label.check',
@@ -156,13 +162,17 @@ function approvalDialog(approval) {
           `${width.name}: `,
           h('code', visible(width.rules.join(', '))),
           ' ',
-          h('small', { title: (width.past ?? []).join('\n') }, `would have covered ${width.past_calls ?? 0} past calls`),
+          h('small', { title: (width.past ?? []).join('\n') }, `covers ${width.past_calls ?? 0} past calls`),
         ),
       ),
     );
-    const save = () => answer('always', { width: Number(extra.querySelector('input:checked').value) });
+    const chosen = () => ({ width: Number(extra.querySelector('input:checked').value) });
+    const save = () => answer('always', own.checked ? { rules: (written = text.value).split('\n') } : chosen());
     const file = h('small', 'Saved in ', h('code', approval.rules_file ?? 'your configuration'));
-    ask(h('fieldset.stack', h('legend', 'Always allow'), choices, file), button('Save this rule and allow', save, { class: 'primary' }));
+    ask(
+      h('fieldset.stack', h('legend', 'Always allow'), choices, h('label.check', own, 'edit rule…'), text, file),
+      button('Save this rule and allow', save, { class: 'primary' }),
+    );
   }
 
   async function answer(word, more) {

@@ -229,6 +229,6 @@ async function whatToChange(call) {
   const question = { agent: call.agent, arguments: call.arguments ?? {} };
   const { verdict, to_change: text, advice: how } = await api.post(pathTo('tools', call.tool, '/explain'), question);
   if (verdict === 'deny') return [text, { advice: how }];
-  const denied = 'Nothing forbids this call: it was denied by an answer. Ask for it again and allow it.';
+  const denied = 'Nothing forbids this call: an answer denied it. Ask for it again and allow it.';
   return [denied, verdict === 'ask' ? { advice: how, action: 'Allow it without a question…' } : {}];
 }

@@ -28,7 +28,7 @@ import { openApproval } from './approval.js';
 import { sessionMenu } from './session-actions.js';
 
 const CONNECTION = { live: ['ok', 'live'], connecting: ['ask', 'reconnecting…'], ended: ['fail', 'signed out'] };
-const OFFLINE = 'No connection to the server. The page reconnects by itself; nothing is lost. Is `haft serve` still running?';
+const OFFLINE = 'No connection. The page reconnects by itself; nothing is lost. Is `haft serve` still running?';
 const SHOWN_SESSIONS = 200;
 
 class Shell extends HTMLElement {

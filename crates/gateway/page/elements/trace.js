@@ -25,7 +25,7 @@ const OUTSIDE = / \(outside the workspace\)$/;
 
 /** Effects, the weightiest first, hidden characters made visible. */
 export function effectsList(effects) {
-  if (!effects?.length) return h('p.muted', 'Nothing outside the conversation: it reads, writes and connects to nothing.');
+  if (!effects?.length) return h('p.muted', 'It reads, writes and connects to nothing.');
   const sorted = [...effects].sort((a, b) => (a.weight ?? 9) - (b.weight ?? 9));
   return h(
     'dl.effects',

@@ -206,7 +206,7 @@ function editor(agent, reload) {
     const save = async () => {
       const saved = await api.put(pathTo('agents', agent.name), body());
       const action = undoSave(saved, reload);
-      toast(`Saved ${agent.name}. It takes effect in sessions that are opened from now on.`, { kind: 'ok', action });
+      toast(`Saved ${agent.name}. Sessions that are opened from now on have it.`, { kind: 'ok', action });
       reload();
     };
     return [
@@ -229,7 +229,7 @@ function editor(agent, reload) {
           button('Discard', reload),
         ),
       ],
-      !answer?.changed && h('p.muted', 'Change something: what changes in your configuration is shown here before it is saved.'),
+      !answer?.changed && h('p.muted', 'What you change in your configuration is shown here before it is saved.'),
     ];
   }
 }

@@ -25,7 +25,7 @@ export default function mount(root, { id, query }) {
   const title = store.sessions.get(id)?.title;
   const body = page(root, 'Browser', id && linkButton(title ? `Session: ${title}` : 'To its session', href('chat', id)));
   if (!id) {
-    fill(body, empty('Each session has a browser of its own. Open a session whose agent uses it.', 'To the chat', href('chat')));
+    fill(body, empty('Open a session whose agent uses a browser.', 'To the chat', href('chat')));
     return {};
   }
   const screen = browserScreen(id);
@@ -46,7 +46,7 @@ export default function mount(root, { id, query }) {
     const state = JSON.stringify(steps);
     if (state === shown) return;
     shown = state;
-    fill(strip, steps.length ? steps.map(one) : h('li.muted', 'Nothing was recorded: a recording begins when the agent opens a page.'));
+    fill(strip, steps.length ? steps.map(one) : h('li.muted', 'A recording begins when the agent opens a page.'));
     strip.querySelector('[aria-current]')?.scrollIntoView({ block: 'center' });
     wanted = null;
   }

@@ -128,7 +128,7 @@ function tokenList(list, again) {
       h('code', link),
       ' ',
       copyButton(() => link, 'Copy', 'Copied the link'),
-      ' Open it on the other device: it works once and is not shown again.',
+      ' Open it on the other device: it works once.',
     );
   };
   const revoke = (token) =>

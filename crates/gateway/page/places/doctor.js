@@ -9,7 +9,7 @@ export default function mount(root) {
   const body = page(
     root,
     'Doctor',
-    button('Check again', () => again(), { title: 'Real escape attempts against the sandbox are made; this takes some seconds' }),
+    button('Check again', () => again(), { title: 'Tries real escapes from the sandbox; takes some seconds' }),
     copyButton(() => report, 'Copy report', 'Copied the report'),
   );
   const again = load(

@@ -73,7 +73,7 @@ function whatIf() {
   const run = async () => fill(result, differences(await api.post('/api/policy/simulate', { config: text.value, calls: 1000 })));
   return section(
     'What if…',
-    h('p.muted', 'Write settings as in config.toml. Nothing is saved: you see which past calls would have been decided differently.'),
+    h('p.muted', 'Write settings as in config.toml. Nothing is saved: you see which past calls they would have changed.'),
     text,
     button('Try it on past calls', run, { class: 'primary' }),
     result,

@@ -98,7 +98,7 @@ export default function mount(root, first) {
     );
     drawList();
     box.classList.toggle('has-detail', Boolean(current.id));
-    if (!current.id) fill(detail, empty('Choose a tool to see what it takes, to try it, and to learn why an agent has it or not.'));
+    if (!current.id) fill(detail, empty('Choose a tool to see what it takes, to try it, and why an agent has it or not.'));
     else
       load(
         detail,

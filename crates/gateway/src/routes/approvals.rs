@@ -25,6 +25,8 @@ pub(crate) struct AnswerRequest {
     answer: AnswerWord,
     /// The index of the width that is saved.
     width: Option<usize>,
+    /// The rules that are saved, as the user wrote them, in place of a width.
+    rules: Option<Vec<String>>,
     /// For the model.
     comment: Option<String>,
     /// The arguments that the user edited.
@@ -51,7 +53,7 @@ pub(super) async fn answer(
     let answer = match request.answer {
         AnswerWord::Once => ApprovalAnswer::Once,
         AnswerWord::Session => ApprovalAnswer::Session,
-        AnswerWord::Always => ApprovalAnswer::AlwaysAs(request.width.unwrap_or(0)),
+        AnswerWord::Always => request.rules.map_or(ApprovalAnswer::AlwaysAs(request.width.unwrap_or(0)), written_rules),
         AnswerWord::Edit => {
             let missing = || ApiError::bad_request("The answer 'edit' needs 'arguments'.");
             ApprovalAnswer::Edit(request.arguments.filter(Value::is_object).ok_or_else(missing)?)
@@ -60,4 +62,9 @@ pub(super) async fn answer(
     };
     app.approvals.answer(&id, &request.fingerprint, answer, &token.0.name)?;
     Ok(Json(json!({})))
+}
+
+/// Empty lines are no rules.
+fn written_rules(lines: Vec<String>) -> ApprovalAnswer {
+    ApprovalAnswer::AlwaysBy(lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).map(str::to_owned).collect())
 }

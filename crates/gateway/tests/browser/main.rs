@@ -117,3 +117,8 @@ fn browser_is_watched_taken_over_handed_back_and_recorded() {
 fn owner_tries_providers_edits_agents_revokes_trust_and_answers_the_inbox() {
     run("owner.test.mjs");
 }
+
+#[test]
+fn question_is_answered_for_good_by_a_rule_of_the_user() {
+    run("rules.test.mjs");
+}

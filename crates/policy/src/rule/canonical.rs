@@ -17,7 +17,7 @@ use crate::name::folded;
 use crate::{AskSubject, Candidate, SourceSpan};
 
 /// The most rules that the user is shown at once.
-const MOST: usize = 5;
+pub(crate) const MOST_RULES: usize = 5;
 
 /// The rules that would answer these questions for good, or why there are none. Each, read as an `allow` rule, matches what
 /// was asked, and as little else as can be said.
@@ -35,8 +35,8 @@ pub fn canonical(tool: &Candidate<'_>, plan: &Plan, asks: &[AskSubject], vocabul
             rules.push(rule);
         }
     }
-    if rules.len() > MOST {
-        return Err(format!("it would take {} rules, and {MOST} are the most; so only this once", rules.len()));
+    if rules.len() > MOST_RULES {
+        return Err(format!("it would take {} rules, and {MOST_RULES} are the most; so only this once", rules.len()));
     }
     Ok(rules)
 }

@@ -97,7 +97,7 @@ pub fn answer_name(answer: &ApprovalAnswer) -> &'static str {
     match answer {
         ApprovalAnswer::Once => "once",
         ApprovalAnswer::Session => "session",
-        ApprovalAnswer::Always | ApprovalAnswer::AlwaysAs(_) => "always",
+        ApprovalAnswer::Always | ApprovalAnswer::AlwaysAs(_) | ApprovalAnswer::AlwaysBy(_) => "always",
         ApprovalAnswer::Edit(_) => "edit",
         _ => "deny",
     }
