@@ -70,12 +70,13 @@ impl FieldSelection {
             Self::Candidate => matches!(field, "content" | "finishReason" | "finishMessage"),
             Self::Content => field == "parts",
         };
-        is_read.then(|| match (self, field) {
+        let within = match (self, field) {
             (Self::Event, "usageMetadata") => Self::Counts,
             (Self::Event, "candidates") => Self::Candidate,
             (Self::Candidate, "content") => Self::Content,
             _ => Self::All,
-        })
+        };
+        is_read.then_some(within)
     }
 }
 
