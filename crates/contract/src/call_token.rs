@@ -39,7 +39,7 @@ impl CallToken {
         token
     }
 
-    /// Stops the call; its parent goes on.
+    /// Stops the call, and not its parent.
     pub fn cancel(&self) {
         self.inner.is_cancelled.store(true, Ordering::Release);
         fence(Ordering::SeqCst);

@@ -72,7 +72,11 @@ impl JobStart {
                         return Err(keeps_moving(&root));
                     }
                 },
-                Err(error) if was_moved(&error) && attempts.may_try_again() => {}
+                Err(error) if was_moved(&error) => {
+                    if !attempts.may_try_again() {
+                        return Err(keeps_moving(&root));
+                    }
+                }
                 Err(error) => return Err(error),
             }
         }

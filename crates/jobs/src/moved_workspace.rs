@@ -34,7 +34,7 @@ impl From<MovedPath> for ToolError {
 
 /// Whether another attempt could succeed.
 pub(crate) fn was_moved(error: &ToolError) -> bool {
-    error.source().is_some_and(|source| source.is::<MovedPath>())
+    error.source().is_some_and(<dyn std::error::Error>::is::<MovedPath>)
 }
 
 /// What is said of a command that is not run.

@@ -91,7 +91,9 @@ impl MountPlan {
         };
         protected.into_iter().try_for_each(|path| plan.protect(path))?;
         let pinned: Vec<PathBuf> = policy.pinned.iter().filter_map(|path| plan.present(path)).collect();
-        pinned.iter().for_each(|path| plan.pin_above(path));
+        for path in &pinned {
+            plan.pin_above(path);
+        }
         plan.create_mount_points()?;
         plan.check_size()?;
         Ok(plan)

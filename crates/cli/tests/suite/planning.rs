@@ -127,7 +127,7 @@ fn settings_are_read_and_those_for_models_set_and_undone() {
     assert_eq!((code, &read["details"]["settings"]), (0, &expected), "{read}");
     let (code, set) = world.call("Config", &json!({"setting": "display.usage", "value": false}));
     assert_eq!((code, &set["details"]["previous_value"], &set["details"]["new_value"]), (0, &json!(true), &json!(false)), "{set}");
-    assert!(set["details"]["diff"].as_str().unwrap().contains("+usage = false"), "{set}");
+    assert!(set["details"]["diff"].as_str().unwrap().contains("+display.usage = false"), "{set}");
     assert_eq!(on_disk(), format!("{text}\n[display]\nusage = false\n"));
     let undone = world.run(&["undo", "last"]);
     assert_eq!((undone.code, on_disk().as_str()), (0, text), "{undone:?}");

@@ -158,9 +158,8 @@ impl ApprovalStep<'_> {
     async fn allow(&self, answer: ApprovalAnswer, rules: Result<Vec<String>, String>, widths: &[GrantWidth]) -> Result<String, ToolError> {
         match (answer, rules) {
             (ApprovalAnswer::AlwaysAs(index), Ok(_)) if index < widths.len() => self.grant_always(&widths[index].rules).await,
-            (ApprovalAnswer::AlwaysBy(rules), Ok(_)) => self.grant_always(&rules).await,
+            (ApprovalAnswer::AlwaysBy(rules), Ok(_)) | (ApprovalAnswer::Always, Ok(rules)) => self.grant_always(&rules).await,
             (ApprovalAnswer::Session, Ok(rules)) => Ok(self.grant_for_session(&rules)),
-            (ApprovalAnswer::Always, Ok(rules)) => self.grant_always(&rules).await,
             // If no rule covers the call, a yes allows this call alone.
             (ApprovalAnswer::Once | ApprovalAnswer::Session | ApprovalAnswer::Always | ApprovalAnswer::AlwaysAs(_), _) => Ok("once".into()),
             (ApprovalAnswer::Deny { comment: Some(comment) }, _) => Err(ToolError::denied(format!("The user said no: {comment}"))),

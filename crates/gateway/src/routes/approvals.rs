@@ -53,7 +53,10 @@ pub(super) async fn answer(
     let answer = match request.answer {
         AnswerWord::Once => ApprovalAnswer::Once,
         AnswerWord::Session => ApprovalAnswer::Session,
-        AnswerWord::Always => request.rules.map_or(ApprovalAnswer::AlwaysAs(request.width.unwrap_or(0)), written_rules),
+        AnswerWord::Always => match &request.rules {
+            Some(lines) => parse_rules(lines),
+            None => ApprovalAnswer::AlwaysAs(request.width.unwrap_or(0)),
+        },
         AnswerWord::Edit => {
             let missing = || ApiError::bad_request("The answer 'edit' needs 'arguments'.");
             ApprovalAnswer::Edit(request.arguments.filter(Value::is_object).ok_or_else(missing)?)
@@ -65,6 +68,6 @@ pub(super) async fn answer(
 }
 
 /// Empty lines are no rules.
-fn written_rules(lines: Vec<String>) -> ApprovalAnswer {
+fn parse_rules(lines: &[String]) -> ApprovalAnswer {
     ApprovalAnswer::AlwaysBy(lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).map(str::to_owned).collect())
 }

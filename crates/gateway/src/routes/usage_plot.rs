@@ -46,7 +46,9 @@ pub(super) fn draw(usage: &[ModelUsage], by: Measure, budget: Option<&str>) -> V
 /// The sum of each day.
 pub(super) fn by_day(usage: &[ModelUsage]) -> BTreeMap<&str, UsageSum> {
     let mut days: BTreeMap<&str, UsageSum> = BTreeMap::new();
-    usage.iter().for_each(|row| days.entry(&row.day).or_default().merge(&row.sum));
+    for row in usage {
+        days.entry(&row.day).or_default().merge(&row.sum);
+    }
     days
 }
 
@@ -78,7 +80,9 @@ fn by_model(usage: &[ModelUsage], by: Measure) -> Bars {
 /// The models with their sums, the one that used the most first.
 fn rank(usage: &[ModelUsage], by: Measure) -> Vec<(&str, UsageSum)> {
     let mut models: BTreeMap<&str, UsageSum> = BTreeMap::new();
-    usage.iter().for_each(|row| models.entry(&row.model).or_default().merge(&row.sum));
+    for row in usage {
+        models.entry(&row.model).or_default().merge(&row.sum);
+    }
     let mut ranked: Vec<(&str, UsageSum)> = models.into_iter().collect();
     ranked.sort_by(|(_, one), (_, other)| amount(other, by).total_cmp(&amount(one, by)));
     ranked

@@ -23,6 +23,7 @@ impl FolderStamp {
     }
 
     /// The same from the system call.
+    #[allow(clippy::useless_conversion, reason = "the types of these fields differ between systems")]
     pub(crate) fn from_stat(folder: &rustix::fs::Stat) -> Self {
         let changed = (folder.st_ctime.into(), i64::try_from(folder.st_ctime_nsec).unwrap_or_default());
         Self { device: u64::try_from(folder.st_dev).unwrap_or_default(), inode: folder.st_ino.into(), changed }

@@ -109,7 +109,9 @@ impl LocalFiles {
             let (mut paths, roots) = self.present_roots();
             let scans: Vec<Scan<'_>> =
                 roots.iter().map(|root| Scan::new(&self.sandbox_rules, root, paths.writable.contains(root))).collect();
-            scans.iter().for_each(|scan| scan.pass(&mut reader, secrets, depth, &mut paths));
+            for scan in &scans {
+                scan.pass(&mut reader, secrets, depth, &mut paths);
+            }
             let found = paths.found_secrets();
             let ended = reader.end_pass(&|entry| scans.iter().any(|scan| scan.matters(entry)));
             if depth == SearchDepth::Usual && secrets.are_missing_in(&found, &roots) {

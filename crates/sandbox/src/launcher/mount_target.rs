@@ -30,7 +30,7 @@ pub(crate) fn open_expected(
             return Ok(handle);
         }
         if Instant::now() > end {
-            return Err(moved(path));
+            return Err(fail_as_moved(path));
         }
         thread::sleep(PAUSE);
     }
@@ -41,7 +41,8 @@ pub(crate) fn identity(handle: &OwnedFd) -> rustix::io::Result<TargetIdentity> {
     rustix::fs::fstat(handle).map(|found| (found.st_dev, found.st_ino))
 }
 
-fn moved(path: &Path) -> StepFailure {
+/// The failure after which the sandbox is set up anew.
+pub(crate) fn fail_as_moved(path: &Path) -> StepFailure {
     let message = format!("the workspace moved while the sandbox was set up: {} is missing or something else now", path.display());
     StepFailure { code: MOVED, message }
 }

@@ -12,7 +12,7 @@ use rustix::mount::{MountFlags, MountPropagationFlags};
 use rustix::thread::UnshareFlags;
 
 use super::OverlayLayer;
-use crate::launcher::mount_target::open_expected;
+use crate::launcher::mount_target::{fail_as_moved, open_expected};
 use crate::launcher::namespaces::{enter_user_namespace, unshare};
 use crate::launcher::step::StepFailure;
 
@@ -94,6 +94,8 @@ impl OpenLayer {
         match mounted {
             Err(_) if layer.is_cache() => rustix::mount::mount_bind(path(&self.upper), path(&mount_point))
                 .map_err(|error| format!("cannot mount the cache {}: {error}", layer.upper.display()).into()),
+            // The folder below was there when it was opened.
+            Err(Errno::NOENT) => Err(fail_as_moved(&layer.lower)),
             other => other.map_err(|error| refusal(layer, error).into()),
         }
     }

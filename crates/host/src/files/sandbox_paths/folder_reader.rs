@@ -27,7 +27,7 @@ use super::watched_folders::WatchedFolders;
 
 /// Folders in a cache; then it starts anew.
 const MOST_CACHED: usize = 100_000;
-/// How long a search goes on for a moment in which nothing moves, and how many passes it makes before it waits between them.
+/// How long a search waits for a moment in which nothing moves, and how many passes it makes before it waits between them.
 const TIME: Duration = Duration::from_secs(2);
 const EAGER_PASSES: u32 = 8;
 const PAUSE: Duration = Duration::from_millis(2);

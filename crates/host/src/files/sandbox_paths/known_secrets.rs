@@ -96,7 +96,9 @@ fn write(file: &Path, records: &[u8], all: &BTreeMap<FileIdentity, PathBuf>) -> 
     let mut opened = options.append(true).create(true).mode(0o600).open(file)?;
     if opened.metadata()?.len() > MOST_BYTES {
         let mut whole = Vec::new();
-        all.iter().for_each(|(identity, path)| add_record(&mut whole, *identity, Some(path)));
+        for (identity, path) in all {
+            add_record(&mut whole, *identity, Some(path));
+        }
         opened.set_len(0)?;
         return opened.write_all(&whole);
     }
@@ -135,7 +137,7 @@ mod tests {
     use super::*;
 
     fn identity(inode: u64) -> FileIdentity {
-        FileIdentity { device: 7, inode, is_folder: inode % 2 == 0 }
+        FileIdentity { device: 7, inode, is_folder: inode.is_multiple_of(2) }
     }
 
     #[test]
@@ -160,6 +162,6 @@ mod tests {
         let before = size();
         one.update(&all(&[(1, "/w/moved/.env")]), &roots);
         assert_eq!(size(), before, "nothing new is not written");
-        assert_eq!(parse(b"x\01 2\01 2 f\0- 1 f /a\0"), BTreeMap::new());
+        assert_eq!(parse(b"x\x001 2\x001 2 f\0- 1 f /a\0"), BTreeMap::new());
     }
 }

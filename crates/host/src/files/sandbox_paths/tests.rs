@@ -233,7 +233,7 @@ fn root_with_folders() -> (tempfile::TempDir, PathBuf) {
 fn secret_that_is_moved_while_the_roots_are_searched_is_found() {
     let (_folder, root) = root_with_folders();
     let files = LocalFiles::open(WorkspaceOptions::new(&root)).unwrap();
-    let inside = root.clone();
+    let inside = root;
     let (mut read, mut moves) = (Vec::new(), 0);
     // From where the search goes next to where it was just before.
     let cache = moving_cache(move |folder| {
@@ -315,7 +315,7 @@ fn secret_that_was_moved_into_a_generated_folder_stays_hidden_until_it_is_gone()
     for (from, to) in [("a/moved", "target/debug/x"), ("target/debug/x", "b/.git"), ("b", "node_modules"), ("node_modules", "c/b")] {
         fs::rename(root.join(from), root.join(to)).unwrap();
         let secrets = if to == "target/debug/x" { root.join("target/debug/x/.env") } else { masked()[0].clone() };
-        assert_eq!(masked(), [secrets.clone()], "{to}");
+        assert_eq!(masked(), std::slice::from_ref(&secrets), "{to}");
         assert_eq!(files.sandbox_paths(&same).masked, [secrets], "{to}");
     }
     assert_eq!(masked(), [root.join("c/b/.git/.env")]);

@@ -1,7 +1,7 @@
 //! Watches on folders whose stamps cannot tell whether they have changed, because they change all the time or did so just now.
 //!
-//! The kernel queues a change of names before it releases the folder. So whoever has listed a folder knows of every change before that
-//! when the queue is read next.
+//! The kernel queues a change of names before it releases the folder. So every change before a folder was
+//! listed is found when the queue is read next.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
