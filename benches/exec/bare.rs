@@ -14,6 +14,10 @@ impl Bare {
         words.truncate(inside + 1);
         // Ours is the first process of its namespace and clears up after the others; in its place bubblewrap's own is, as ever.
         words.retain(|word| word != "--as-pid-1");
+        // What only our launcher knows, each with a value: bubblewrap neither compares what it mounts on nor tells when it is done.
+        while let Some(at) = words.iter().position(|word| ["--expect", "--expect-source", "--report"].iter().any(|ours| word == ours)) {
+            words.drain(at..at + 2);
+        }
         words.extend(["/bin/bash", "-c", line].map(OsString::from));
         Self { arguments: words }
     }
