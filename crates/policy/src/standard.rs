@@ -5,12 +5,15 @@
 //! can make. The configuration is compiled once; a decision parses nothing. Everything that depends on the caller (agent, model,
 //! channel, sender, depth, owner, access) is the `Caller`.
 
+mod tables;
+
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use haft_contract::{AskMode, Effect, ErrorKind, Plan, ports::GrantWidth};
 
+use self::tables::{AgentPolicy, Compiler, ToolTable};
 use crate::apply::{self, LiftedRefusals};
 use crate::catalog::Vocabulary;
 use crate::effects::PlanCase;
@@ -19,85 +22,12 @@ use crate::name::{folded, lowered};
 use crate::name_map::NameMap;
 use crate::rule::{MOST_RULES, widths};
 use crate::steps::{
-    ByProvider, Channels, Lists, Overrides, Profiles, SubAgentStep, absent, optional, owner_only, profile, sandbox, selection, unavailable,
+    ByProvider, Channels, Lists, Profiles, SubAgentStep, absent, optional, owner_only, profile, sandbox, selection, unavailable,
 };
 use crate::{
-    AgentSpec, AskSubject, Caller, Candidate, ChangeRules, ConfigEdit, Decision, Denial, ExecSpec, GuardedChanges, PolicySpec, RuleFault,
-    RuleKind, RuleSet, SessionGrants, StepOutcome, ToolLists, Verdict, canonical, effects, turn_limits,
+    AgentSpec, AskSubject, Caller, Candidate, ChangeRules, ConfigEdit, Decision, Denial, ExecSpec, GuardedChanges, Policy, PolicySpec,
+    RuleFault, RuleKind, RuleSet, SessionGrants, StepOutcome, Verdict, canonical, effects, turn_limits,
 };
-
-/// Decides. Steps run in order, and each can only tighten.
-pub trait Policy: Send + Sync {
-    /// Whether the tool is offered to this caller at all.
-    fn offer(&self, tool: &Candidate<'_>, caller: &Caller) -> Decision;
-    /// Continues from [`Policy::offer`]: whether a call with these effects may run.
-    fn permit(&self, offered: Decision, tool: &Candidate<'_>, plan: &Plan, caller: &Caller) -> Decision;
-    /// Continues from [`Policy::offer`] where there is no call yet: what holds for every call, whatever its arguments.
-    fn decide_without_arguments(&self, offered: Decision, tool: &Candidate<'_>, caller: &Caller) -> Decision {
-        let _ = (tool, caller);
-        offered
-    }
-    /// Both at once.
-    fn decide(&self, tool: &Candidate<'_>, plan: Option<&Plan>, caller: &Caller) -> Decision {
-        let offered = self.offer(tool, caller);
-        match plan {
-            Some(plan) if offered.verdict != Verdict::Deny => self.permit(offered, tool, plan, caller),
-            _ => offered,
-        }
-    }
-    /// The last word on a decision that others have added to: where nobody is ever asked, a question is a denial.
-    fn finalize(&self, decision: Decision) -> Decision {
-        decision
-    }
-    /// The rules that would answer a decision's questions for good, or why there are none.
-    fn persistent_rules(&self, tool: &Candidate<'_>, plan: &Plan, decision: &Decision) -> Result<Vec<String>, String> {
-        let _ = (tool, plan, decision);
-        Err("this policy has no rules".into())
-    }
-    /// The widths at which a decision's questions could be answered for good, from narrow to wide; empty if there are none.
-    fn grant_widths(&self, tool: &Candidate<'_>, plan: &Plan, decision: &Decision) -> Vec<GrantWidth> {
-        let _ = (tool, plan, decision);
-        Vec::new()
-    }
-    /// Whether rules that the user wrote may be saved, and answer a decision's questions for good; the error says what to change.
-    fn check_answer(
-        &self,
-        rules: &[String],
-        tool: &Candidate<'_>,
-        plan: &Plan,
-        caller: &Caller,
-        decision: &Decision,
-    ) -> Result<(), String> {
-        let _ = (rules, tool, plan, caller, decision);
-        Err("this policy has no rules".into())
-    }
-    /// The rules that cover calls like this one and no others, also where the user cannot save them; none if no rule can.
-    fn similar_rules(&self, tool: &Candidate<'_>, plan: &Plan) -> Vec<String> {
-        let _ = (tool, plan);
-        Vec::new()
-    }
-    /// Whether `allow` rules would cover an effect of a tool.
-    fn covers(&self, rules: &[String], tool: &Candidate<'_>, effects: &[Effect]) -> bool {
-        let _ = (rules, tool, effects);
-        false
-    }
-    /// Whether the user has named the destination of this effect in a rule that allows it, or for the session. That answers
-    /// whether data may go there as well.
-    fn names_destination(&self, tool: &Candidate<'_>, effect: &Effect, caller: &Caller) -> bool {
-        let _ = (tool, effect, caller);
-        false
-    }
-    /// The same policy after edits of its configuration, to try advice; nothing if they cannot be made.
-    fn edited(&self, edits: &[ConfigEdit]) -> Option<Arc<dyn Policy>> {
-        let _ = edits;
-        None
-    }
-    /// Lets such rules of a tool hold for the rest of a caller's session.
-    fn grant(&self, caller: &Caller, tool: &Candidate<'_>, rules: &[String]) -> Result<(), String> {
-        let _ = (caller, tool, rules);
-        Err("this policy has no rules".into())
-    }
-}
 
 /// The policy that a [`PolicySpec`] describes, compiled. The default has no lists and no rules.
 #[derive(Debug, Clone)]
@@ -119,29 +49,6 @@ pub struct StandardPolicy {
     spec: Arc<PolicySpec>,
     /// What was edited outside the policy, while advice is tried.
     lifted: Option<LiftedRefusals>,
-}
-
-/// One table of lists with its profiles.
-#[derive(Debug, Clone)]
-struct ToolTable {
-    profiles: Profiles,
-    lists: Lists,
-}
-
-impl Overrides for ToolTable {
-    fn overrides(&self) -> bool {
-        self.lists.overrides()
-    }
-}
-
-#[derive(Debug, Clone)]
-struct AgentPolicy {
-    table: ToolTable,
-    by_provider: ByProvider<ToolTable>,
-    /// Those for everyone, and its own.
-    rules: RuleSet,
-    /// Its own alone: an agent that it starts has those that restrict, too.
-    own_rules: RuleSet,
 }
 
 impl Default for StandardPolicy {
@@ -175,7 +82,7 @@ impl StandardPolicy {
                 .agents
                 .iter()
                 .zip(of_agents)
-                .map(|((name, agent), own)| (agent_key(name).into_owned(), compiler.agent(name, agent, rules.joined(&own, false), own)))
+                .map(|((name, agent), own)| (lowered(name).into_owned(), compiler.agent(name, agent, rules.joined(&own, false), own)))
                 .collect(),
             channels: Channels::compile(&spec.channels, &groups, &vocabulary),
             sandbox: sandbox(&spec.sandbox, &groups, &vocabulary),
@@ -218,31 +125,6 @@ impl StandardPolicy {
     /// Every name that it knows.
     pub fn vocabulary(&self) -> &Vocabulary {
         &self.vocabulary
-    }
-}
-
-/// `Main` is the agent `main`.
-fn agent_key(name: &str) -> Cow<'_, str> {
-    lowered(name)
-}
-
-struct Compiler<'a> {
-    groups: &'a Groups,
-    vocabulary: &'a Vocabulary,
-}
-
-impl Compiler<'_> {
-    fn table(&self, key: String, lists: &ToolLists) -> ToolTable {
-        ToolTable { profiles: Profiles::from_lists(key.clone(), lists), lists: Lists::compile(key, lists, self.groups, self.vocabulary) }
-    }
-    fn provided(&self, key: &str, tables: &[(String, ToolLists)]) -> ByProvider<ToolTable> {
-        let table =
-            |(provider, lists): &(String, ToolLists)| (provider.clone(), self.table(format!("{key}.by_provider.\"{provider}\""), lists));
-        ByProvider::new(tables.iter().map(table))
-    }
-    fn agent(&self, name: &str, spec: &AgentSpec, rules: RuleSet, own_rules: RuleSet) -> AgentPolicy {
-        let key = format!("agents.{name}.tools");
-        AgentPolicy { by_provider: self.provided(&key, &spec.by_provider), table: self.table(key, &spec.tools), rules, own_rules }
     }
 }
 
@@ -388,7 +270,7 @@ impl StandardPolicy {
 
     fn agent(&self, caller: &Caller) -> Option<&AgentPolicy> {
         // Most have none, and need no spelling.
-        if self.agents.is_empty() { None } else { self.agents.get(&*agent_key(&caller.agent)) }
+        if self.agents.is_empty() { None } else { self.agents.get(&*lowered(&caller.agent)) }
     }
 
     /// The rules for everyone, those of an agent, and what restricts the agents that started it: else one could let another do what it
@@ -409,9 +291,10 @@ impl StandardPolicy {
         if self.agents.is_empty() {
             return Cow::Borrowed(&self.rules);
         }
-        let key = agent_key(agent);
+        // `Main` is the agent `main`.
+        let key = lowered(agent);
         let mut rules = Cow::Borrowed(self.agents.get(&*key).map_or(&self.rules, |agent| &agent.rules));
-        for parent in above.map(agent_key).filter(|parent| *parent != key) {
+        for parent in above.map(lowered).filter(|parent| *parent != key) {
             if let Some(parent) = self.agents.get(&*parent).filter(|parent| !parent.own_rules.is_empty()) {
                 rules = Cow::Owned(rules.joined(&parent.own_rules, true));
             }
@@ -491,7 +374,6 @@ fn profiles_of<'a>(tables: &[&'a ToolTable]) -> Vec<&'a Profiles> {
     tables.iter().map(|table| &table.profiles).collect()
 }
 
-/// Whether the user is asked because something goes beyond the access level.
 /// What a question is about, as the user is shown it.
 fn subject(about: AskSubject, tool: &Candidate<'_>, plan: &Plan) -> String {
     let effect = match about {
@@ -504,6 +386,7 @@ fn subject(about: AskSubject, tool: &Candidate<'_>, plan: &Plan) -> String {
     .into_owned()
 }
 
+/// Whether the user is asked because something goes beyond the access level.
 fn asks_beyond(decision: &Decision) -> bool {
     decision.trace.iter().any(|entry| entry.step == "access level" && entry.outcome == StepOutcome::Ask)
 }
