@@ -57,3 +57,5 @@ export const api = {
 
 /** The address of one of `things`: `pathTo('sessions', id, '/items')`. */
 export const pathTo = (things, id, rest = '') => `/api/${things}/${encodeURIComponent(id)}${rest}`;
+/** The address of a session, or of something in it. */
+export const sessionPath = (id, rest) => pathTo('sessions', id, rest);

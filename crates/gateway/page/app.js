@@ -1,6 +1,6 @@
 // Starts the page: sign in, then the frame and the place that the address names.
 
-import { act, api, applyTheme, button, fill, h, isOwnSave, mountNotices, startTicker, store, toast } from './core.js';
+import { act, api, applyTheme, button, fill, h, isOwnSave, mono, mountNotices, prevent, startTicker, store, toast } from './core.js';
 import { watchApprovals } from './elements/approval.js';
 import './elements/shell.js';
 import { listenToKeys } from './keys.js';
@@ -22,9 +22,9 @@ async function signInFromLink() {
 }
 
 function showSignIn(error) {
-  const input = h('input', { type: 'password', ariaLabel: 'Token', autocomplete: 'off', placeholder: 'Token' });
+  const input = h('input', { type: 'password', label: 'Token', autocomplete: 'off', placeholder: 'Token' });
   const onsubmit = (event) => {
-    event.preventDefault();
+    prevent(event);
     act(async () => {
       await api.post('/api/login', { token: input.value.trim() });
       location.reload();
@@ -35,7 +35,7 @@ function showSignIn(error) {
     h(
       'p',
       'Open the link that ',
-      h('code', 'haft serve'),
+      mono('haft serve'),
       ' printed; it works once. A page that is signed in (Connections) or a restart makes another. Or paste a token:',
     ),
     h('form.row', { onsubmit }, input, h('button.primary', 'Sign in')),
@@ -78,7 +78,7 @@ async function start() {
 }
 
 function showUnreachable(error) {
-  showError(error, button('Try again', () => location.reload(), { class: 'primary' }));
+  showError(error, button('Try again', () => location.reload(), 'primary'));
 }
 
 start();

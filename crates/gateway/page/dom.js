@@ -2,7 +2,7 @@
 
 const SVG = 'http://www.w3.org/2000/svg';
 
-/** Makes an element: `h('button.primary', { onclick: send }, 'Send')`. The attributes may be left out. */
+/** Makes an element: `h('button.primary', { onclick: send }, 'Send')`. The attributes may be left out; `label` is for a screen reader. */
 export function h(name, ...rest) {
   const [tag, ...classes] = name.split('.');
   const element = document.createElement(tag);
@@ -18,13 +18,14 @@ export function svg(tag, attributes, ...children) {
   return append(element, children);
 }
 
-/** What is set as a property, since it has no attribute that follows it, or is one of ARIA: `ariaLabel`. */
+/** What is set as a property, since it has no attribute that follows it, or is one of ARIA: `ariaLive`. */
 const PROPERTY = /^(aria[A-Z]|value|checked|indeterminate|selected)/;
 
 function setAttributes(element, attributes) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (value == null) continue;
     if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
+    else if (name === 'label') element.ariaLabel = value;
     else if (PROPERTY.test(name)) element[name] = value;
     else if (value === false) continue;
     else if (name === 'class') element.classList.add(...value.split(/\s+/).filter(Boolean));
@@ -42,6 +43,20 @@ export function fill(element, ...children) {
   element.replaceChildren();
   return append(element, children);
 }
+
+export const inRow = (...content) => h('div.row', ...content);
+export const inStack = (...content) => h('div.stack', ...content);
+/** A sentence that is less important. */
+export const muted = (...content) => h('p.muted', ...content);
+export const mono = (...content) => h('code', ...content);
+export const small = (...content) => h('small', ...content);
+
+export const checkbox = (attributes) => h('input', { type: 'checkbox', ...attributes });
+/** What the user should know before anything else here. */
+export const warning = (text) => h('p.call-error.ask', `! ${text}`);
+
+/** The browser does not do what it would at this event. */
+export const prevent = (event) => event.preventDefault();
 
 /** Sets the text only if it differs, so that a screen reader does not repeat it. */
 export function setText(element, text) {
@@ -64,7 +79,7 @@ export function insertRendered(element, html) {
 export const rendered = (html, attributes) => insertRendered(h('div.rendered.scroll', attributes ?? {}), html);
 
 /** A diff or the like, which keys can scroll. */
-export const renderedRegion = (html, label = 'Diff') => rendered(html, { tabindex: 0, role: 'region', ariaLabel: label });
+export const renderedRegion = (html, label = 'Diff') => rendered(html, { tabindex: 0, role: 'region', label });
 
 /** The output of a tool. */
 export const renderedOutput = (html) => insertRendered(h('div.output.rendered', { tabindex: 0 }), html);

@@ -43,6 +43,9 @@ export function money(dollars) {
 /** A part of a whole: `3 (12 %)`. */
 export const share = (part, whole) => `${part} (${Math.round((100 * part) / Math.max(1, whole))} %)`;
 
+/** Parts in a line, without those that are not there. */
+export const joined = (parts, sign = ' · ') => parts.filter(Boolean).join(sign);
+
 export function plural(count, one, many = `${one}s`) {
   return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 }

@@ -1,6 +1,6 @@
 // Keys of the whole page. None of them works while the user types.
 
-import { go, openHelp, openPalette, PLACES } from './core.js';
+import { go, openHelp, openPalette, PLACES, prevent } from './core.js';
 
 const BY_KEY = new Map(PLACES.map(([name, , key]) => [key, name]));
 let prefix = 0;
@@ -17,7 +17,7 @@ export function listenToKeys(shell) {
       document.querySelector('dialog[open], [popover]:popover-open')
     )
       return;
-    if (plain(event) || search(event, shell.place) || shell.place?.key?.(event)) event.preventDefault();
+    if (plain(event) || search(event, shell.place) || shell.place?.key?.(event)) prevent(event);
   });
 }
 
@@ -26,7 +26,7 @@ function chord(event) {
   if (isControl && event.key.toLowerCase() === 'k') openPalette();
   else if (isControl && event.altKey && event.key.toLowerCase() === 'n') go('chat');
   else return false;
-  event.preventDefault();
+  prevent(event);
   return true;
 }
 

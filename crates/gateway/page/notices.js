@@ -1,10 +1,10 @@
 // Words to the user: toasts, and live regions for screen readers.
 
-import { h } from './dom.js';
+import { h, inRow } from './dom.js';
 
-const polite = h('div.visually-hidden', { role: 'log', ariaLive: 'polite', ariaLabel: 'Announcements' });
+const polite = h('div.visually-hidden', { role: 'log', ariaLive: 'polite', label: 'Announcements' });
 const assertive = h('div.visually-hidden', { role: 'alert', ariaLive: 'assertive' });
-const toasts = h('div.toasts', { role: 'region', ariaLabel: 'Messages' });
+const toasts = h('div.toasts', { role: 'region', label: 'Messages' });
 const MOST_TOASTS = 4;
 
 export function mountNotices() {
@@ -39,12 +39,11 @@ export function toast(message, { fix = '', kind = '', action } = {}) {
       message,
       fix && h('div.fix', fix),
       actions.length > 0 &&
-        h(
-          'div.row',
+        inRow(
           actions.map((each) => button(each.label, () => choose(each))),
         ),
     ),
-    button('×', () => box.remove(), { class: 'close', ariaLabel: 'Close message' }),
+    button('×', () => box.remove(), { class: 'close', label: 'Close message' }),
   );
   toasts.append(box);
   while (toasts.childElementCount > MOST_TOASTS) toasts.firstChild.remove();
@@ -71,9 +70,10 @@ export async function act(action, element = {}) {
   }
 }
 
-/** A button that runs an action, which gets it. */
+/** A button that runs an action, which gets it; the attributes may be a class alone. */
 export function button(label, action, attributes) {
-  const element = h('button', { onclick: () => act(action, element), ...attributes }, label);
+  const given = typeof attributes === 'string' ? { class: attributes } : attributes;
+  const element = h('button', { onclick: () => act(action, element), ...given }, label);
   return element;
 }
 

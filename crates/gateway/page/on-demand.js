@@ -1,6 +1,6 @@
 // Parts that are loaded when they are used first, so that the page itself stays small. Each is the default of its file.
 
-import { pathTo } from './api.js';
+import { pathTo, sessionPath } from './api.js';
 
 const call =
   (name) =>
@@ -12,7 +12,7 @@ export const openPalette = call('palette');
 export const openUndo = call('undo');
 /** Undoes one call of the history. */
 export const undoCall = ({ record, tool }, what = `the call of ${tool}`) => openUndo(pathTo('history', record, '/undo'), what);
-export const undoSession = (id) => openUndo(pathTo('sessions', id, '/undo'), 'all changes of this session');
+export const undoSession = (id) => openUndo(sessionPath(id, '/undo'), 'all changes of this session');
 export const welcome = call('welcome');
 export const canvasPanel = call('canvas');
 export const chatPanel = call('chat-panel');

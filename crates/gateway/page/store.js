@@ -1,6 +1,6 @@
 // The one state of the page, fed by the stream of events. Elements subscribe to topics.
 
-import { api, onSignedOut, pathTo } from './api.js';
+import { api, onSignedOut, sessionPath } from './api.js';
 import { EventStream } from './stream.js';
 import { Transcript } from './transcript.js';
 
@@ -90,8 +90,8 @@ class Store {
   async #loadTranscript(id, transcript) {
     try {
       const [page, { todos }] = await Promise.all([
-        api.get(pathTo('sessions', id, '/items'), { limit: PAGE }),
-        api.get(pathTo('sessions', id, '/todos')).catch(() => ({ todos: [] })),
+        api.get(sessionPath(id, '/items'), { limit: PAGE }),
+        api.get(sessionPath(id, '/todos')).catch(() => ({ todos: [] })),
       ]);
       transcript.todos = todos;
       transcript.load(page);
@@ -106,7 +106,7 @@ class Store {
     if (!transcript?.before || transcript.loadingOlder) return false;
     transcript.loadingOlder = true;
     try {
-      transcript.prepend(await api.get(pathTo('sessions', id, '/items'), { limit: PAGE, before: transcript.before }));
+      transcript.prepend(await api.get(sessionPath(id, '/items'), { limit: PAGE, before: transcript.before }));
       return true;
     } finally {
       transcript.loadingOlder = false;

@@ -1,6 +1,6 @@
 // The access level of a session: lowering is one click, raising asks and says what it opens.
 
-import { api, button, dialog, go, h, openMenu, pathTo, store, toast } from '../core.js';
+import { api, button, dialog, go, h, isAdmin, muted, openMenu, sessionPath, store, toast } from '../core.js';
 
 const LEVELS = ['read-only', 'workspace-write', 'full-access'];
 const MEANINGS = {
@@ -11,7 +11,7 @@ const MEANINGS = {
 
 export default function accessMenu(anchor, session, now) {
   const isLower = (level) => LEVELS.indexOf(level) < LEVELS.indexOf(now);
-  const entries = LEVELS.filter((level) => level !== now && (isLower(level) || store.can('admin'))).map((level) => ({
+  const entries = LEVELS.filter((level) => level !== now && (isLower(level) || isAdmin())).map((level) => ({
     label: `${isLower(level) ? '↓' : '↑'} ${level}`,
     run: () => (isLower(level) ? set(session, level) : raise(session, level)),
   }));
@@ -19,12 +19,12 @@ export default function accessMenu(anchor, session, now) {
 }
 
 function raise(session, level) {
-  const words = [h('p', MEANINGS[level]), h('p.muted', 'It holds for this session, until the server ends.')];
+  const words = [h('p', MEANINGS[level]), muted('It holds for this session, until the server ends.')];
   const run = () => set(session, level).then(() => box.close());
-  const box = dialog(`Raise the access of this session to ${level}?`, words, button(`Raise to ${level}`, run, { class: 'primary' }));
+  const box = dialog(`Raise the access of this session to ${level}?`, words, button(`Raise to ${level}`, run, 'primary'));
 }
 
 async function set({ id }, access) {
-  store.putSession(await api.patch(pathTo('sessions', id), { access }));
+  store.putSession(await api.patch(sessionPath(id), { access }));
   toast(`Access is ${access} from the next message on.`, { kind: 'ok' });
 }

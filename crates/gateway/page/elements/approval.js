@@ -9,11 +9,16 @@ import {
   fill,
   go,
   h,
+  inStack,
   jsonField,
+  mono,
+  muted,
   pathTo,
+  prevent,
   rendered,
   renderedRegion,
   showModal,
+  small,
   store,
   tick,
   toast,
@@ -42,7 +47,7 @@ function approvalDialog(approval) {
   const { agent, tool, effects, reason, can_undo: canUndo, session_refused: refused, diff_html: diff, similar } = approval;
   const opened = performance.now();
   const id = uniqueId('approval');
-  const extra = h('div.stack');
+  const extra = inStack();
   const mayAnswer = store.can('approve');
   const deny = answerButton('Deny', 'N', () => answer('deny'), { class: 'danger', disabled: !mayAnswer });
   const others = mayAnswer ? otherAnswers() : [];
@@ -71,7 +76,7 @@ function approvalDialog(approval) {
         'div.approval-actions',
         deny,
         others,
-        !mayAnswer && h('p.muted', 'The token of this page lacks the scope “approve”.'),
+        !mayAnswer && muted('The token of this page lacks the scope “approve”.'),
       ),
     ),
   );
@@ -94,7 +99,7 @@ function approvalDialog(approval) {
       go('history', null, { rule, since });
     };
     const text = `Similar: allowed ${allowed} ×, denied ${denied} × in 30 days`;
-    return allowed + denied ? button(text, show, { class: 'link' }) : 'No similar call in 30 days.';
+    return allowed + denied ? button(text, show, 'link') : 'No similar call in 30 days.';
   }
 
   function answerButton(label, letter, run, attributes) {
@@ -120,7 +125,7 @@ function approvalDialog(approval) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches('input, textarea, select')) return;
     const pressed = [deny, ...others].find((each) => each.ariaKeyShortcuts === event.key.toUpperCase());
     if (!pressed || pressed.disabled) return;
-    event.preventDefault();
+    prevent(event);
     event.stopPropagation();
     pressed.click();
   }
@@ -133,18 +138,18 @@ function approvalDialog(approval) {
   function comment() {
     const input = h('textarea', {
       rows: 2,
-      ariaLabel: 'What the model should do instead',
+      label: 'What the model should do instead',
       placeholder: 'The model reads this.',
     });
     const send = () => answer('deny', { comment: input.value.trim() || undefined });
-    ask(input, button('Deny with this comment', send, { class: 'danger' }));
+    ask(input, button('Deny with this comment', send, 'danger'));
   }
 
   function edit() {
-    const field = jsonField(approval.arguments, { rows: 8, ariaLabel: 'Arguments as JSON' });
+    const field = jsonField(approval.arguments, { rows: 8, label: 'Arguments as JSON' });
     const send = () => field.isValid() && answer('edit', { arguments: field.value() });
-    const note = h('p.muted', 'The edited call is checked and asked about again.');
-    ask(note, field.element, button('Use these arguments', send, { class: 'primary' }));
+    const note = muted('The edited call is checked and asked about again.');
+    ask(note, field.element, button('Use these arguments', send, 'primary'));
   }
 
   function always() {
@@ -152,7 +157,7 @@ function approvalDialog(approval) {
     const own = h('input', { type: 'radio', name: group });
     const onfocus = () => own.click();
     const value = (approval.edit_fault && written) || approval.widths[0].rules.join('\n');
-    const text = h('textarea', { rows: 2, ariaLabel: 'Rules, one a line', value, onfocus });
+    const text = h('textarea', { rows: 2, label: 'Rules, one a line', value, onfocus });
     const choices = approval.widths.map((width, at) =>
       h(
         'label.check',
@@ -160,18 +165,18 @@ function approvalDialog(approval) {
         h(
           'span',
           `${width.name}: `,
-          h('code', visible(width.rules.join(', '))),
+          mono(visible(width.rules.join(', '))),
           ' ',
-          h('small', { title: (width.past ?? []).join('\n') }, `covers ${width.past_calls ?? 0} past calls`),
+          small({ title: (width.past ?? []).join('\n') }, `covers ${width.past_calls ?? 0} past calls`),
         ),
       ),
     );
     const chosen = () => ({ width: Number(extra.querySelector('input:checked').value) });
     const save = () => answer('always', own.checked ? { rules: (written = text.value).split('\n') } : chosen());
-    const file = h('small', 'Saved in ', h('code', approval.rules_file ?? 'your configuration'));
+    const file = small('Saved in ', mono(approval.rules_file ?? 'your configuration'));
     ask(
       h('fieldset.stack', h('legend', 'Always allow'), choices, h('label.check', own, 'edit rule…'), text, file),
-      button('Save this rule and allow', save, { class: 'primary' }),
+      button('Save this rule and allow', save, 'primary'),
     );
   }
 

@@ -1,6 +1,6 @@
 // The live view of a browser. Its pictures come when something has changed; mouse and keys go there while the user has it.
 
-import { api, button, fill, h, pathTo, report, setText, store, visible } from '../core.js';
+import { api, button, fill, h, inRow, prevent, report, sessionPath, setText, store, visible } from '../core.js';
 
 const PAUSE = 2000;
 const BUTTONS = ['left', 'middle', 'right'];
@@ -12,13 +12,13 @@ const STATES = {
 
 export function browserScreen(id) {
   const viewer = crypto.randomUUID();
-  const path = pathTo('sessions', id, '/browser');
+  const path = sessionPath(id, '/browser');
   const picture = h('img', { alt: 'What the browser shows', draggable: 'false' });
-  const screen = h('div.screen', { tabindex: 0, role: 'application', ariaLabel: 'Picture of the browser', hidden: true }, picture);
+  const screen = h('div.screen', { tabindex: 0, role: 'application', label: 'Picture of the browser', hidden: true }, picture);
   const address = h('code.grow');
   const state = h('span', { role: 'status' }, 'Looking for the browser…');
   const take = button('Take over', toggle, { class: 'primary', hidden: true });
-  const element = h('section.stack', { ariaLabel: 'Live view' }, h('div.row', address, state, take), screen);
+  const element = h('section.stack', { label: 'Live view' }, inRow(address, state, take), screen);
   let control = '';
   let version;
   let isGone = false;
@@ -27,7 +27,7 @@ export function browserScreen(id) {
   for (const [name, step] of Object.entries({ mousedown: 'press', mouseup: 'release', mousemove: 'move' }))
     screen.addEventListener(name, (event) => mouse(event, step));
   screen.addEventListener('wheel', wheel, { passive: false });
-  screen.addEventListener('contextmenu', (event) => control === 'yours' && event.preventDefault());
+  screen.addEventListener('contextmenu', (event) => control === 'yours' && prevent(event));
   screen.addEventListener('keydown', key);
   screen.addEventListener('paste', paste);
   watch();
@@ -78,7 +78,7 @@ export function browserScreen(id) {
 
   function mouse(event, step) {
     if (control !== 'yours') return;
-    event.preventDefault();
+    prevent(event);
     if (step === 'press') screen.focus();
     const isHeld = step !== 'move' || event.buttons > 0;
     const button = isHeld ? BUTTONS[step === 'move' ? 0 : event.button] : undefined;
@@ -87,7 +87,7 @@ export function browserScreen(id) {
 
   function wheel(event) {
     if (control !== 'yours') return;
-    event.preventDefault();
+    prevent(event);
     send({ type: 'wheel', ...place(event), right: event.deltaX, down: event.deltaY });
   }
 
@@ -97,7 +97,7 @@ export function browserScreen(id) {
     // What is pasted comes as an event of its own.
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'v') return;
     event.stopPropagation();
-    event.preventDefault();
+    prevent(event);
     if (event.key === 'Escape' && event.shiftKey) return void take.focus();
     if (['Alt', 'Control', 'Meta', 'Shift', 'Dead', 'Unidentified'].includes(event.key)) return;
     const isText = event.key.length === 1;
@@ -106,7 +106,7 @@ export function browserScreen(id) {
 
   function paste(event) {
     if (control !== 'yours') return;
-    event.preventDefault();
+    prevent(event);
     const text = event.clipboardData.getData('text/plain');
     if (text) send({ type: 'text', text });
   }

@@ -9,13 +9,16 @@ import {
   fullTime,
   h,
   href,
+  inStack,
+  isAdmin,
   isOpen,
   linkButton,
+  muted,
   openOutput,
   pathTo,
   rendered,
   renderedOutput,
-  store,
+  small,
   tabs,
   traceList,
   undoCall,
@@ -36,29 +39,29 @@ export function callDetail(call, { tab, onTab }) {
 
 function result(call) {
   const nodes = [];
-  if (isOpen(call)) nodes.push(h('p.muted', call.state === 'waiting' ? 'It runs when it is approved.' : 'No result yet.'));
+  if (isOpen(call)) nodes.push(muted(call.state === 'waiting' ? 'It runs when it is approved.' : 'No result yet.'));
   for (const image of call.images ?? []) {
     if (/^data:image\/(png|jpeg|gif|webp)[;,]/.test(image.url)) nodes.push(h('img', { src: image.url, alt: `Image from ${call.tool}` }));
   }
   if (call.result_html) nodes.push(renderedOutput(call.result_html));
-  else if (!isOpen(call) && !nodes.length) nodes.push(h('p.muted', call.message ?? 'The tool returned nothing.'));
+  else if (!isOpen(call) && !nodes.length) nodes.push(muted(call.message ?? 'The tool returned nothing.'));
   if (call.spill)
-    nodes.push(h('div', button('Full output…', () => openOutput(call)), ' ', h('small', 'The model got a part.')));
-  else if (call.result_cut) nodes.push(h('p.muted', 'The result was cut here.'));
+    nodes.push(h('div', button('Full output…', () => openOutput(call)), ' ', small('The model got a part.')));
+  else if (call.result_cut) nodes.push(muted('The result was cut here.'));
   return nodes;
 }
 
 /** The recorded decision; until the call is recorded, what the policy says of it now. */
 async function decision(call) {
-  if (!call.decision && isOpen(call)) return h('p.muted', 'Not decided yet.');
+  if (!call.decision && isOpen(call)) return muted('Not decided yet.');
   const said =
     call.decision ?? (await api.post(pathTo('tools', call.tool, '/explain'), { agent: call.agent, arguments: call.arguments ?? {} }));
-  return h('div.stack', decisionLine(said), traceList(said.trace));
+  return inStack(decisionLine(said), traceList(said.trace));
 }
 
 function actions(call) {
   const { tool, record, agent, session } = call;
-  const mayUndo = call.can_undo && !call.undone && record && store.can('admin');
+  const mayUndo = call.can_undo && !call.undone && record && isAdmin();
   return h(
     'div.call-actions',
     copyButton(() => call.result ?? call.message ?? '', 'Copy result', 'Copied the result'),
@@ -67,7 +70,7 @@ function actions(call) {
     record && linkButton('In the history', href('history', record)),
     tool === 'cron' && linkButton('Scheduled jobs', href('automation')),
     tool === 'browser' && linkButton('Browser and recording', href('browser', session, { call: call.id })),
-    call.started && h('small', { title: record ?? '' }, fullTime(call.started)),
+    call.started && small({ title: record ?? '' }, fullTime(call.started)),
   );
 }
 

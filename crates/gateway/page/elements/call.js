@@ -9,8 +9,12 @@ import {
   h,
   hasFailed,
   href,
+  inRow,
+  inStack,
   isOpen,
   linkButton,
+  mono,
+  muted,
   pathTo,
   renderedOutput,
   setText,
@@ -149,7 +153,7 @@ class CallCard extends HTMLElement {
         { class: `call-error ${call.state === 'cancelled' ? 'ask' : ''}` },
         h(
           'div',
-          call.error_type && h('code', call.error_type),
+          call.error_type && mono(call.error_type),
           call.state === 'denied' ? ' The model was told: ' : ' ',
           visible(call.result_html ? message.split('\n', 1)[0] : message),
         ),
@@ -163,19 +167,17 @@ class CallCard extends HTMLElement {
     const approval =
       store.approvals.get(call.approval) ??
       [...store.approvals.values()].find((open) => open.call_id === call.id && open.session === call.session);
-    if (!approval) return h('p.muted', 'Waits for an approval.');
-    const answer = button('Answer…', () => openApproval(approval.id), { class: 'primary' });
-    return h('div.row', answer, h('span.countdown', { 'data-expires': approval.expires }), h('span.muted', visible(approval.reason)));
+    if (!approval) return muted('Waits for an approval.');
+    const answer = button('Answer…', () => openApproval(approval.id), 'primary');
+    return inRow(answer, h('span.countdown', { 'data-expires': approval.expires }), h('span.muted', visible(approval.reason)));
   }
 
   /** Why it was denied and what to change: from the call itself, or asked of the server once. */
   #why(call) {
     const explain = href('tools', call.tool, { tab: 'explain', arguments: JSON.stringify(call.arguments ?? {}) });
-    const box = h(
-      'div.stack',
+    const box = inStack(
       toChange(call.help, { advice: call.advice, call }),
-      h(
-        'div.row',
+      inRow(
         button('Why was it denied?', () => this.#showDecision()),
         linkButton('Explain and change…', explain),
       ),

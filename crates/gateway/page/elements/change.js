@@ -1,6 +1,6 @@
 // A change of the user's configuration: looked at as a diff, then saved.
 
-import { api, h, pathTo, renderedRegion, store, toast, waitDialog } from '../core.js';
+import { api, h, mono, muted, renderedRegion, sessionPath, store, toast, waitDialog } from '../core.js';
 
 /** `edits` as the advice of the server has them; `call` is what they are about. */
 export default function openChange(edits, { saved = () => {}, call } = {}) {
@@ -11,9 +11,9 @@ export default function openChange(edits, { saved = () => {}, call } = {}) {
     ({ file, changed, diff_html: html, problems }) => ({
       isPossible: changed,
       nodes: [
-        h('p', 'In ', h('code', file), ':'),
+        h('p', 'In ', mono(file), ':'),
         changed ? renderedRegion(html) : h('p', 'This is there already: another file or a flag decides.'),
-        problems.map((each) => h('p.muted', `! ${each.message}`)),
+        problems.map((each) => muted(`! ${each.message}`)),
       ],
     }),
     async () => {
@@ -32,6 +32,6 @@ function askAgain({ id, session }) {
   const transcript = store.transcripts.get(session);
   const items = transcript?.items ?? [];
   const message = items.slice(0, items.indexOf(transcript?.callItem(id)) + 1).findLast((item) => item.type === 'user');
-  const run = () => api.post(pathTo('sessions', session, '/messages'), { text: message.text });
+  const run = () => api.post(sessionPath(session, '/messages'), { text: message.text });
   return message && store.can('chat') && { label: 'Ask again', run };
 }

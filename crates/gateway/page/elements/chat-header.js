@@ -47,7 +47,7 @@ export function chatHeader({ getSession, getModel, setModel, isPanelShown, toggl
       usesBrowser() && linkButton('Browser', href('browser', session.id), { title: 'Watch the browser of this session, or take it over' }),
       session && [
         button('Panel', () => togglePanel(), { title: 'To-do list, files and sub-agents ([)', ariaPressed: isPanelShown() }),
-        menuButton('⋯', () => sessionMenu(session), { ariaLabel: 'Menu of this session' }),
+        menuButton('⋯', () => sessionMenu(session), { label: 'Menu of this session' }),
       ],
     );
   }

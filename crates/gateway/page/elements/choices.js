@@ -1,11 +1,11 @@
 // A text field with options below or above it: arrows move the choice, which a screen reader hears, and the field keeps the focus.
 
-import { fill, h, uniqueId } from '../dom.js';
+import { fill, h, prevent, uniqueId } from '../dom.js';
 
 /** Options of `input`, each drawn by `draw(entry)`; `take(entry)` is called with the one that the user chooses. */
 export function choices(input, name, { draw, take }) {
   const id = uniqueId('options');
-  const list = h(`ul.${name}`, { role: 'listbox', id, ariaLabel: 'Suggestions' });
+  const list = h(`ul.${name}`, { role: 'listbox', id, label: 'Suggestions' });
   let entries = [];
   let at = 0;
   input.role = 'combobox';
@@ -27,7 +27,7 @@ export function choices(input, name, { draw, take }) {
 
   /** The field keeps the focus. */
   function press(event, entry) {
-    event.preventDefault();
+    prevent(event);
     take(entry);
   }
 
@@ -44,7 +44,7 @@ export function choices(input, name, { draw, take }) {
   function key(event) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (!step || !entries.length) return false;
-    event.preventDefault();
+    prevent(event);
     at = (at + step + entries.length) % entries.length;
     mark();
     return true;

@@ -1,6 +1,22 @@
 // Where the user writes. Enter sends, Shift-Enter is a new line, drafts survive a reload.
 
-import { act, api, button, choices, fill, h, money, pathTo, plural, report, store, tokens, visibleText } from '../core.js';
+import {
+  act,
+  api,
+  button,
+  choices,
+  fill,
+  h,
+  money,
+  mono,
+  plural,
+  prevent,
+  report,
+  sessionPath,
+  store,
+  tokens,
+  visibleText,
+} from '../core.js';
 import { droppedFiles } from './dropped-files.js';
 
 const MOST_FILES = 12;
@@ -12,14 +28,14 @@ export function composer({ sessionId, send, commands, takenBack }) {
   const mayChat = store.can('chat');
   const text = h('textarea', {
     rows: 1,
-    ariaLabel: 'Message',
+    label: 'Message',
     placeholder: mayChat ? 'Message…  (@ for files, / for commands)' : 'This page may only watch: its token lacks the scope “chat”.',
     disabled: !mayChat,
     value: localStorage.getItem(draftKey(sessionId)) ?? '',
     onkeydown: key,
     oninput: typed,
   });
-  const options = choices(text, 'suggest', { draw: ({ label, about }) => [h('code', label), h('span.muted', about)], take });
+  const options = choices(text, 'suggest', { draw: ({ label, about }) => [mono(label), h('span.muted', about)], take });
   const stopButton = button(['■ Stop ', h('kbd', 'Esc')], cancel, { class: 'stop', title: 'Stop the turn (Esc)', hidden: true });
   const sendButton = button('Send', submit, { class: 'primary', title: 'Send (Enter)', disabled: !mayChat });
   const status = h('div.status-line');
@@ -79,7 +95,7 @@ export function composer({ sessionId, send, commands, takenBack }) {
   }
 
   function cancel() {
-    return isBusy && sessionId && api.post(pathTo('sessions', sessionId, '/cancel'));
+    return isBusy && sessionId && api.post(sessionPath(sessionId, '/cancel'));
   }
 
   function stop() {
@@ -131,17 +147,17 @@ export function composer({ sessionId, send, commands, takenBack }) {
     if (event.isComposing || options.key(event)) return;
     const offered = options.chosen();
     if (offered && (event.key === 'Tab' || (event.key === 'Enter' && offered.text.trim() !== text.value.trim()))) {
-      event.preventDefault();
+      prevent(event);
       take(offered);
     } else if (event.key === 'Escape') {
       event.stopPropagation();
       if (offered) options.show([]);
       else stop();
     } else if (event.key === 'ArrowUp' && !text.value && isBusy) {
-      event.preventDefault();
+      prevent(event);
       takeBack();
     } else if (event.key === 'Enter' && !event.shiftKey) {
-      event.preventDefault();
+      prevent(event);
       sendButton.click();
     }
   }
@@ -149,7 +165,7 @@ export function composer({ sessionId, send, commands, takenBack }) {
   /** Up on an empty line takes the newest queued message back. */
   async function takeBack() {
     try {
-      const { text: queued } = await api.delete(pathTo('sessions', sessionId, '/messages/last'));
+      const { text: queued } = await api.delete(sessionPath(sessionId, '/messages/last'));
       setText(queued);
       takenBack(queued);
     } catch (error) {

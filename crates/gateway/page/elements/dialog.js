@@ -1,6 +1,6 @@
 // A modal dialog. Esc closes it and is always safe.
 
-import { fill, h, uniqueId } from '../dom.js';
+import { fill, h, inStack, muted, prevent, uniqueId } from '../dom.js';
 import { button } from '../notices.js';
 import { problem } from './tabs.js';
 
@@ -28,7 +28,7 @@ export function dialog(title, content, actions = [], { onclose, className = '', 
 
 /** Shows what `preview` would change as `build` draws it; the button does it, if it is possible. */
 export async function waitDialog(title, label, preview, build, action) {
-  const body = h('div.stack', h('p.muted', 'Looking at what would change…'));
+  const body = inStack(muted('Looking at what would change…'));
   const run = button(label, () => action().then(() => box.close()), { class: 'primary', disabled: true });
   const box = dialog(title, body, run);
   try {
@@ -51,11 +51,11 @@ export function promptText(title, label, value = '') {
     const onkeydown = (event) => {
       if (event.key !== 'Enter' || event.isComposing) return;
       // The focus goes back to the opener, which the same key would press.
-      event.preventDefault();
+      prevent(event);
       done();
     };
-    const input = h('input', { value, ariaLabel: label, onkeydown });
-    const box = dialog(title, input, button('OK', done, { class: 'primary' }), { onclose: () => resolve(answer) });
+    const input = h('input', { value, label: label, onkeydown });
+    const box = dialog(title, input, button('OK', done, 'primary'), { onclose: () => resolve(answer) });
     input.focus();
     input.select();
   });

@@ -1,6 +1,6 @@
 // Files that the user drops, pastes or chooses: pictures and texts that go with the next message.
 
-import { button, bytes, fill, h, toast, visibleText } from '../core.js';
+import { button, bytes, fill, h, prevent, small, toast, visibleText } from '../core.js';
 
 const MOST_FILES = 10;
 const MOST_BYTES = 2_900_000;
@@ -9,16 +9,16 @@ const MOST_BYTES = 2_900_000;
 export function droppedFiles(text) {
   let files = [];
   const input = h('input', { type: 'file', multiple: true, hidden: true, onchange: () => add(input.files) });
-  const list = h('div.chips', { role: 'list', ariaLabel: 'Files that go with the message', hidden: true });
-  const attach = button('+', () => input.click(), { title: 'Attach pictures or texts (or drop them here)', ariaLabel: 'Attach files' });
+  const list = h('div.chips', { role: 'list', label: 'Files that go with the message', hidden: true });
+  const attach = button('+', () => input.click(), { title: 'Attach pictures or texts (or drop them here)', label: 'Attach files' });
   const take = (event, given) => {
     if (!given?.length) return;
-    event.preventDefault();
+    prevent(event);
     add(given);
   };
   const drop = (event) => take(event, event.dataTransfer?.files);
   // Without it the browser would leave the page and show the file.
-  const over = (event) => event.dataTransfer?.types.includes('Files') && event.preventDefault();
+  const over = (event) => event.dataTransfer?.types.includes('Files') && prevent(event);
   addEventListener('dragover', over);
   addEventListener('drop', drop);
   text.addEventListener('paste', (event) => take(event, event.clipboardData?.files));
@@ -55,8 +55,8 @@ export function droppedFiles(text) {
   function chip(file) {
     const name = visibleText(file.name);
     const remove = () => set(files.filter((other) => other !== file));
-    const size = h('small', bytes(file.size));
-    return h('span.chip', { role: 'listitem' }, name, ' ', size, button('×', remove, { ariaLabel: `Remove ${name}` }));
+    const size = small(bytes(file.size));
+    return h('span.chip', { role: 'listitem' }, name, ' ', size, button('×', remove, { label: `Remove ${name}` }));
   }
 }
 

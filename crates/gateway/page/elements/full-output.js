@@ -1,16 +1,16 @@
 // The whole of an output that was cut, page by page.
 
-import { act, api, button, bytes, dialog, h, insertRendered, setText } from '../core.js';
+import { act, api, button, bytes, dialog, h, inRow, insertRendered, setText } from '../core.js';
 
 export default function openOutput(call) {
-  const text = h('div.output.rendered', { tabindex: 0, role: 'region', ariaLabel: 'Output' });
+  const text = h('div.output.rendered', { tabindex: 0, role: 'region', label: 'Output' });
   const where = h('span.muted.grow', { role: 'status' });
   const before = [];
   let next = 0;
   const back = button('Previous', () => show(before.pop()), { disabled: true });
   const on = button('Next', () => show(next, true), { disabled: true });
   let shown = null;
-  dialog(`Output of ${call.tool}`, [text, h('div.row', where, back, on)], [], { closeLabel: 'Close', className: 'wide' });
+  dialog(`Output of ${call.tool}`, [text, inRow(where, back, on)], [], { closeLabel: 'Close', className: 'wide' });
   show(0);
 
   async function show(offset, isForward = false) {

@@ -1,6 +1,6 @@
 // A menu at a button: arrows move, Esc closes, focus returns.
 
-import { h } from '../dom.js';
+import { h, prevent } from '../dom.js';
 import { button } from '../notices.js';
 
 /** A button that opens a menu of what `entries` returns. */
@@ -35,7 +35,7 @@ export function openMenu(anchor, entries) {
     const to = { ArrowDown: index + 1, ArrowUp: index - 1, Home: 0, End: buttons.length - 1 }[event.key];
     if (event.key === 'Tab') close();
     if (to === undefined) return;
-    event.preventDefault();
+    prevent(event);
     event.stopPropagation();
     buttons[(to + buttons.length) % buttons.length].focus();
   }

@@ -1,8 +1,12 @@
 // What the places share: head and body, loading, tables, empty states.
 
-import { fill, h, keepFocus } from '../dom.js';
+import { fill, h, inStack, keepFocus, muted } from '../dom.js';
+import { joined } from '../format.js';
 import { store } from '../store.js';
 import { problem } from './tabs.js';
+
+/** Whether this page may change what agents may do. */
+export const isAdmin = () => store.can('admin');
 
 /** A place with a heading; `head` are elements beside it. */
 export function page(root, title, ...head) {
@@ -24,13 +28,13 @@ export function load(target, request, build) {
       if (turn === newest) fill(target, problem(error));
     }
   };
-  fill(target, h('p.muted', 'Loading…'));
+  fill(target, muted('Loading…'));
   again();
   return again;
 }
 
 /** `columns`: `[[heading, cell(row), 'number'?]]`. */
-export function table(columns, rows, ariaLabel, attributes) {
+export function table(columns, rows, label, attributes) {
   const line = (tag, cells) =>
     h(
       'tr',
@@ -46,7 +50,7 @@ export function table(columns, rows, ariaLabel, attributes) {
       columns.map(([, cell]) => cell(row)),
     ),
   );
-  return h('div.scroll', h('table', { ariaLabel, ...attributes }, h('thead', head), h('tbody', body)));
+  return h('div.scroll', h('table', { label, ...attributes }, h('thead', head), h('tbody', body)));
 }
 
 /** A heading with what belongs to it, in a frame. */
@@ -56,7 +60,7 @@ export const link = (label, href, attributes) => h('a', { href, ...attributes },
 export const linkButton = (label, href, attributes) => h('a.button', { href, ...attributes }, label);
 
 /** Where a rule or a value is: `file:line`. */
-export const sourceText = ({ file, line }) => [file, line].filter(Boolean).join(':');
+export const sourceText = ({ file, line }) => joined([file, line], ':');
 
 /** Says what would be here and what to do first. */
 export function empty(text, label, to) {
@@ -93,7 +97,7 @@ export function jsonField(start, { isObject, oninput = () => {}, ...attributes }
   };
   const shown = start === undefined ? '' : JSON.stringify(start, null, 2);
   const text = h('textarea.mono', { spellcheck: 'false', oninput: read, value: shown, ...attributes });
-  return { element: h('div.stack', text, wrong), value: () => value, isValid: () => wrong.textContent === '' };
+  return { element: inStack(text, wrong), value: () => value, isValid: () => wrong.textContent === '' };
 }
 
 /** A word, or the icon and the word of a look, as a badge. */
@@ -115,7 +119,7 @@ export function stateMark({ icon, word, kind }, isWord) {
 /** A choice of the agents of this server. */
 export function agentSelect(agent, choose) {
   const options = (store.me.agents ?? [agent]).map((name) => [name, `agent: ${name}`]);
-  return select(options, agent, choose, { ariaLabel: 'Agent' });
+  return select(options, agent, choose, { label: 'Agent' });
 }
 
 /** `figures`: `[[label, value]]`. */

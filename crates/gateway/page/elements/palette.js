@@ -1,6 +1,6 @@
 // Ctrl-K: finds places, sessions, tools and settings.
 
-import { api, choices, h, href, later, PLACES, showModal, store } from '../core.js';
+import { api, badge, choices, h, href, later, PLACES, prevent, showModal, store } from '../core.js';
 
 const MOST = 30;
 /** Tools and settings, which are loaded once. */
@@ -11,12 +11,12 @@ export default function openPalette() {
   const input = h('input', {
     type: 'search',
     placeholder: 'Find a place, session, tool, setting…',
-    ariaLabel: 'Find',
+    label: 'Find',
     oninput: () => draw(),
     onkeydown: key,
   });
-  const options = choices(input, 'results', { draw: ({ kind, label }) => [h('span.badge', kind), label], take: go });
-  const box = h('dialog.palette', { ariaLabel: 'Find anything' }, h('div.dialog-body', input, options.list));
+  const options = choices(input, 'results', { draw: ({ kind, label }) => [badge(kind), label], take: go });
+  const box = h('dialog.palette', { label: 'Find anything' }, h('div.dialog-body', input, options.list));
   const searchSoon = later(search);
   let searched = [];
   showModal(box);
@@ -45,7 +45,7 @@ export default function openPalette() {
 
   function key(event) {
     if (options.key(event) || event.key !== 'Enter' || !options.chosen()) return;
-    event.preventDefault();
+    prevent(event);
     go(options.chosen());
   }
 

@@ -1,6 +1,27 @@
 // Whom this server reaches: channels with what was sent, and paired machines.
 
-import { api, badge, button, copyButton, deliveryBadge, empty, fill, h, href, load, pathTo, store, table, toast, when } from '../core.js';
+import {
+  api,
+  badge,
+  button,
+  copyButton,
+  deliveryBadge,
+  empty,
+  fill,
+  h,
+  href,
+  inRow,
+  isAdmin,
+  load,
+  mono,
+  muted,
+  pathTo,
+  store,
+  table,
+  toast,
+  warning,
+  when,
+} from '../core.js';
 
 /** Channels, and the newest messages that went out. */
 export function channelList({ channels = [], sent = [] }) {
@@ -57,31 +78,31 @@ export function nodeList(section) {
     return [
       h('h2', 'Nodes'),
       nodes.length === 0
-        ? h('p.muted', 'No machine is paired. One that is runs commands and reads files for the agent, under its own policy.')
+        ? muted('No machine is paired. One that is runs commands and reads files for the agent, under its own policy.')
         : table(
             [
               ['Machine', (row) => h('strong', row.name)],
               ['State', (row) => badge(row.connected ? 'connected' : 'not connected', row.connected && 'ok')],
               ['System', (row) => row.platform ?? ''],
-              ['Folder', (row) => h('code', row.workspace ?? '')],
+              ['Folder', (row) => mono(row.workspace ?? '')],
               ['Offers', (row) => (row.actions ?? []).join(', ')],
-              ['', (row) => store.can('admin') && reloading('Revoke', () => api.delete(pathTo('nodes', row.id)), 'danger')],
+              ['', (row) => isAdmin() && reloading('Revoke', () => api.delete(pathTo('nodes', row.id)), 'danger')],
             ],
             nodes,
             'Nodes',
           ),
       pending.length > 0 &&
-        h('p.call-error.ask', `! ${pending.map((each) => each.name).join(', ')}: asks to be paired. Type the code that it shows.`),
-      store.can('admin') && pairing(pending),
+        warning(`${pending.map((each) => each.name).join(', ')}: asks to be paired. Type the code that it shows.`),
+      isAdmin() && pairing(pending),
     ];
   }
 
   function reloading(label, action, kind) {
-    return button(label, () => action().then(reload), { class: kind });
+    return button(label, () => action().then(reload), kind);
   }
 
   function pairing(pending) {
-    code ??= h('input', { ariaLabel: 'Code on the other screen', placeholder: '1234-5678', size: 12 });
+    code ??= h('input', { label: 'Code on the other screen', placeholder: '1234-5678', size: 12 });
     const approve = async () => {
       const node = await api.post('/api/nodes/approve', { code: code.value.trim() });
       settle();
@@ -93,13 +114,13 @@ export function nodeList(section) {
       fill(
         address,
         'Run this on the other machine within 10 minutes: ',
-        h('code', command),
+        mono(command),
         ' ',
         copyButton(() => command),
       );
     };
     return [
-      h('div.row', reloading('Pair a machine…', open), (pending.length > 0 || address.hasChildNodes()) && [code, reloading('Approve', approve)]),
+      inRow(reloading('Pair a machine…', open), (pending.length > 0 || address.hasChildNodes()) && [code, reloading('Approve', approve)]),
       address,
     ];
   }

@@ -10,12 +10,17 @@ import {
   fullTime,
   h,
   href,
+  inRow,
+  isAdmin,
   link,
   load,
+  muted,
   pathTo,
   rendered,
+  small,
   store,
   table,
+  warning,
   when,
 } from '../core.js';
 import { timeline } from './timeline.js';
@@ -39,7 +44,7 @@ export function scheduledJobs(body) {
       );
     }
     return [
-      !running && h('p.call-error.ask', '! No server runs these jobs now. Start `haft serve` here.'),
+      !running && warning('No server runs these jobs now. Start `haft serve` here.'),
       notices.length > 0 && noticeList(notices),
       timeline([...runs.map(pastRun), ...jobs.filter((job) => job.next).map(nextRun)], {
         what: 'runs',
@@ -52,10 +57,10 @@ export function scheduledJobs(body) {
         now: Date.now(),
       }),
       jobs.map((job) => jobBox(job, reload)),
-      total > jobs.length && h('p.muted', `${total - jobs.length} more jobs: haft cron list`),
-      h('small', `Times of schedules are in their own zone; yours is ${zone}.`),
+      total > jobs.length && muted(`${total - jobs.length} more jobs: haft cron list`),
+      small(`Times of schedules are in their own zone; yours is ${zone}.`),
       h('h3', 'Runs'),
-      runs.length ? runTable(runs.slice(0, 50)) : h('p.muted', 'Nothing has run yet.'),
+      runs.length ? runTable(runs.slice(0, 50)) : muted('Nothing has run yet.'),
     ];
   }
 }
@@ -71,23 +76,22 @@ function nextRun({ name, next }) {
 }
 
 function noticeList(notices) {
-  const lines = notices.map((notice) => h('li', h('small', `${when(notice.at)} `), notice.text));
+  const lines = notices.map((notice) => h('li', small(`${when(notice.at)} `), notice.text));
   return h('details.box', h('summary', `${notices.length} notices`), h('ul', lines));
 }
 
 function jobBox(job, reload) {
   const path = pathTo('automation', job.id);
   const change = (label, action, attributes) =>
-    button(label, () => action().then(reload), { ariaLabel: `${label} ${job.name}`, ...attributes });
+    button(label, () => action().then(reload), { label: `${label} ${job.name}`, ...attributes });
   return h(
     'section.box',
-    { ariaLabel: job.name },
-    h(
-      'div.row',
+    { label: job.name },
+    inRow(
       h('strong.grow.title', job.name),
       badge(job.enabled ? 'on' : 'off', job.enabled && 'ok'),
       job.last_run && runBadge(job.last_run),
-      store.can('admin') && [
+      isAdmin() && [
         change('Run now', () => api.post(`${path}/run`)),
         change(job.enabled ? 'Turn off' : 'Turn on', () => api.patch(path, { enabled: !job.enabled }), { 'data-focus': job.id }),
         change('Remove', () => api.delete(path), { class: 'danger' }),
@@ -95,8 +99,8 @@ function jobBox(job, reload) {
     ),
     h('div', job.words),
     job.disabled_because && h('p.call-error', `Turned off: ${job.disabled_because}.`),
-    job.next_runs.length > 0 && h('small', `Next: ${job.next_runs.join(' · ')}`),
-    h('small', job.message),
+    job.next_runs.length > 0 && small(`Next: ${job.next_runs.join(' · ')}`),
+    small(job.message),
   );
 }
 

@@ -1,6 +1,6 @@
 // A form made from a JSON schema, and the same values as JSON. Both are always in step; no value is ever dropped.
 
-import { api, button, fill, h, jsonField, select, uniqueId } from '../core.js';
+import { api, button, fill, h, inStack, joined, jsonField, muted, prevent, select, small, uniqueId } from '../core.js';
 
 /** Names of arguments that have several lines. */
 const LONG = /(^|_)(content|text|patch|code|prompt|script|body|string)$/;
@@ -17,7 +17,7 @@ export function schemaForm({ properties = {}, required = [] } = {}, start = {}) 
   const fields = h('div.form');
   const wrong = h('p.problem', { role: 'alert' });
   const toggle = button('{…} JSON', flip, { ariaPressed: false });
-  const element = h('div.stack', fields, wrong);
+  const element = inStack(fields, wrong);
   drawFields();
   return { element, toggle, showProblem, values: () => values, isValid: () => json?.isValid() ?? true };
 
@@ -36,7 +36,7 @@ export function schemaForm({ properties = {}, required = [] } = {}, start = {}) 
   function flip() {
     if (json && !json.isValid()) return;
     const oninput = () => (values = json.isValid() ? json.value() : values);
-    json = json ? null : jsonField(values, { rows: 10, ariaLabel: 'Arguments as JSON', oninput, isObject: true });
+    json = json ? null : jsonField(values, { rows: 10, label: 'Arguments as JSON', oninput, isObject: true });
     toggle.ariaPressed = Boolean(json);
     wrong.textContent = '';
     if (!json) drawFields();
@@ -50,7 +50,7 @@ export function schemaForm({ properties = {}, required = [] } = {}, start = {}) 
   }
 
   function drawFields() {
-    fill(fields, names().length ? names().map(field) : h('p.muted', 'This tool takes no arguments.'));
+    fill(fields, names().length ? names().map(field) : muted('This tool takes no arguments.'));
   }
 
   function field(name) {
@@ -80,7 +80,7 @@ export function schemaForm({ properties = {}, required = [] } = {}, start = {}) 
       h(
         'div.field',
         editor(name, schema, attributes),
-        h('small', { id: `${id}-note` }, notes.filter(Boolean).join(' ')),
+        small({ id: `${id}-note` }, joined(notes, ' ')),
         problem.name === name && h('span.problem', { role: 'alert' }, problem.message),
       ),
     ];
@@ -155,7 +155,7 @@ export function schemaForm({ properties = {}, required = [] } = {}, start = {}) 
       const remove = (index) => change(texts.filter((_, at) => at !== index));
       fill(
         list,
-        texts.map((each, index) => h('span.chip', each || '(empty)', button('×', () => remove(index), { ariaLabel: `Remove ${each}` }))),
+        texts.map((each, index) => h('span.chip', each || '(empty)', button('×', () => remove(index), { label: `Remove ${each}` }))),
       );
     };
     const change = (texts) => {
@@ -168,7 +168,7 @@ export function schemaForm({ properties = {}, required = [] } = {}, start = {}) 
     };
     const onkeydown = (event) => {
       if (event.key !== 'Enter') return;
-      event.preventDefault();
+      prevent(event);
       add();
     };
     const input = h('input', { ...attributes, type: 'text', placeholder: 'Type and press Enter', onchange: add, onkeydown });

@@ -1,6 +1,6 @@
 // A schema as we hold it beside the schema as a provider gets it; what is left out is struck through.
 
-import { api, h, insertRendered, load, pathTo, renderedOutput, select } from '../core.js';
+import { api, badge, h, insertRendered, inStack, load, pathTo, renderedOutput, select } from '../core.js';
 
 const PROVIDERS = ['anthropic', 'openai', 'openai-responses', 'gemini'];
 
@@ -13,21 +13,20 @@ export function schemaTab(tool, agent) {
       () => api.get(pathTo('tools', tool.name), { agent, provider }),
       ({ projected, parameters_html: html }) => {
         insertRendered(ours, html);
-        return [projected.strict && h('span.badge', 'strict'), renderedOutput(projected.html)];
+        return [projected.strict && badge('strict'), renderedOutput(projected.html)];
       },
     );
   show(PROVIDERS[0]);
   return h(
     'div.columns',
-    h('div.stack', h('h3', 'Canonical'), ours),
-    h(
-      'div.stack',
+    inStack(h('h3', 'Canonical'), ours),
+    inStack(
       h('h3', 'As sent to'),
       select(
         PROVIDERS.map((name) => [name]),
         PROVIDERS[0],
         show,
-        { ariaLabel: 'Provider' },
+        { label: 'Provider' },
       ),
       sent,
     ),

@@ -1,6 +1,6 @@
 // What can be done with a session: rename, fork, export, undo, delete.
 
-import { act, api, go, pathTo, promptText, report, route, store, toast, undoSession } from '../core.js';
+import { act, api, go, isAdmin, promptText, report, route, sessionPath, store, toast, undoSession } from '../core.js';
 
 const UNDO_TIME = 10_000;
 
@@ -10,20 +10,20 @@ export function sessionMenu(session) {
     mayChat && { label: 'Rename…', run: () => renameSession(session) },
     mayChat && { label: 'Fork', run: () => openFork(session.id) },
     { label: 'Export as JSON lines', run: () => exportSession(session) },
-    store.can('admin') && { label: 'Undo all its changes…', run: () => undoSession(session.id) },
+    isAdmin() && { label: 'Undo all its changes…', run: () => undoSession(session.id) },
     mayChat && { label: 'Delete', danger: true, run: () => deleteSession(session) },
   ];
 }
 
 export async function renameSession(session) {
   const title = await promptText('Rename this session', 'Title', session.title ?? '');
-  if (title) await act(async () => store.putSession(await api.patch(pathTo('sessions', session.id), { title })));
+  if (title) await act(async () => store.putSession(await api.patch(sessionPath(session.id), { title })));
 }
 
 /** Copies a session, or what is before a message of it; nothing if it fails. */
 export function forkSession(id, before) {
   return act(async () => {
-    const fork = await api.post(pathTo('sessions', id, '/fork'), { before });
+    const fork = await api.post(sessionPath(id, '/fork'), { before });
     store.putSession(fork);
     return fork;
   });
@@ -43,7 +43,7 @@ function deleteSession(session) {
   const timer = setTimeout(async () => {
     box.remove();
     try {
-      await api.delete(pathTo('sessions', session.id));
+      await api.delete(sessionPath(session.id));
     } catch (error) {
       report(error);
       store.putSession(session);
@@ -61,7 +61,7 @@ function exportSession(session) {
     const items = [];
     let before;
     do {
-      const page = await api.get(pathTo('sessions', session.id, '/items'), { limit: 200, before });
+      const page = await api.get(sessionPath(session.id, '/items'), { limit: 200, before });
       items.unshift(...page.items);
       ({ before } = page);
     } while (before);

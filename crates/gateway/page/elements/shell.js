@@ -7,6 +7,7 @@ import {
   fill,
   h,
   href,
+  joined,
   keepFocus,
   later,
   link,
@@ -14,9 +15,11 @@ import {
   LINKED_PLACES,
   menuButton,
   money,
+  muted,
   onRoute,
   openPalette,
   PLACES,
+  prevent,
   report,
   route,
   sessionLook,
@@ -60,7 +63,7 @@ class Shell extends HTMLElement {
 
   #build() {
     const links = PLACES.map(([name, label, key]) => this.#link(name, key ? `${label} (g ${key})` : label, label));
-    this.#sessionList = h('div.sessions', { role: 'navigation', ariaLabel: 'Sessions' });
+    this.#sessionList = h('div.sessions', { role: 'navigation', label: 'Sessions' });
     this.#live = h('div.live', { role: 'status' });
     this.#rail = h(
       'div.rail',
@@ -74,7 +77,7 @@ class Shell extends HTMLElement {
       this.#sessionList,
       h(
         'nav',
-        { ariaLabel: 'Places' },
+        { label: 'Places' },
         links.slice(0, 6),
         h('details', { open: innerHeight > 900 || innerWidth < 760 }, h('summary', 'More'), links.slice(6)),
       ),
@@ -82,7 +85,7 @@ class Shell extends HTMLElement {
     );
     this.#main = h('main.place', { id: 'place', tabindex: -1 });
     const skip = (event) => {
-      event.preventDefault();
+      prevent(event);
       this.#main.focus();
     };
     fill(this, h('a.skip', { href: '#place', onclick: skip }, 'Skip to content'), this.#rail, this.#main, this.#bottomBar());
@@ -98,7 +101,7 @@ class Shell extends HTMLElement {
     this.#more = button([icon('☰'), 'More'], () => this.#toggleRail(), { ariaExpanded: false, 'aria-controls': 'rail' });
     return h(
       'nav.bottom-bar',
-      { ariaLabel: 'Main places' },
+      { label: 'Main places' },
       this.#link('chat', null, icon('◯'), 'Chat'),
       this.#link('inbox', null, icon('◐'), 'Inbox'),
       this.#link('history', null, icon('≡'), 'History'),
@@ -174,7 +177,7 @@ class Shell extends HTMLElement {
       }
       nodes.at(-1).append(this.#sessionItem(session, children));
     }
-    keepFocus(this.#sessionList, () => fill(this.#sessionList, nodes.length ? nodes : h('p.muted', 'No sessions yet.')));
+    keepFocus(this.#sessionList, () => fill(this.#sessionList, nodes.length ? nodes : muted('No sessions yet.')));
     this.#markCurrent(route());
   }
 
@@ -182,7 +185,7 @@ class Shell extends HTMLElement {
     const state = store.stateOf(session);
     const below = depth < 3 ? (children.get(session.id) ?? []) : [];
     const title = session.title || session.sub_agent || 'New session';
-    const about = [session.last_line ?? title, session.usage.cost && money(session.usage.cost)].filter(Boolean).join(' · ');
+    const about = joined([session.last_line ?? title, session.usage.cost && money(session.usage.cost)]);
     return h(
       'li',
       h(
@@ -195,7 +198,7 @@ class Shell extends HTMLElement {
           session.fork_of && '↳ ',
           title,
         ),
-        menuButton('⋯', () => sessionMenu(session), { class: 'quiet', ariaLabel: `Menu of ${title}` }),
+        menuButton('⋯', () => sessionMenu(session), { class: 'quiet', label: `Menu of ${title}` }),
       ),
       below.length > 0 &&
         h(

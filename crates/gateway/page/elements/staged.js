@@ -5,13 +5,19 @@ import {
   badge,
   button,
   bytes,
+  checkbox,
   fill,
   h,
+  inRow,
+  inStack,
+  isAdmin,
+  joined,
   load,
+  mono,
+  muted,
   pathTo,
   plural,
   renderedRegion,
-  store,
   toast,
   undoCall,
   visible,
@@ -25,7 +31,7 @@ const SHOWN = 200;
 
 /** A set with its tree; `detail` is where a diff is shown. */
 export function stagedSet(set, detail) {
-  const body = h('div.stack');
+  const body = inStack();
   load(
     body,
     () => api.get(pathTo('changes', set.id)),
@@ -34,9 +40,9 @@ export function stagedSet(set, detail) {
   const counts = Object.entries(KINDS).map(([kind, [, word]]) => set[kind] > 0 && `${set[kind]} ${word.slice(2)}`);
   return h(
     'section.box',
-    { ariaLabel: `Changes of ${visibleText(set.command)}` },
-    h('h2', h('code', visible(set.command))),
-    h('p.muted', [when(set.made), ...counts].filter(Boolean).join(' · ')),
+    { label: `Changes of ${visibleText(set.command)}` },
+    h('h2', mono(visible(set.command))),
+    muted(joined([when(set.made), ...counts])),
     body,
   );
 }
@@ -46,13 +52,12 @@ function review({ id, files, refused }, detail) {
   const boxes = [];
   const rest = files.slice(SHOWN);
   const applied = new Set(files.filter((file) => file.applies).map((file) => file.path));
-  const decision = button('', decide, { class: 'primary', disabled: Boolean(refused) || !store.can('admin') });
-  const element = h(
-    'div.stack',
+  const decision = button('', decide, { class: 'primary', disabled: Boolean(refused) || !isAdmin() });
+  const element = inStack(
     refused && h('p.call-error', `It cannot be applied: ${refused}`),
     tree(treeOf(files.slice(0, SHOWN)), []),
     rest.length > 0 && row({ name: plural(rest.length, 'more path'), below: rest }, []),
-    h('div.row', decision, h('span.muted', 'What is ticked is applied as one call, which can be undone. The rest is forgotten.')),
+    inRow(decision, h('span.muted', 'What is ticked is applied as one call, which can be undone. The rest is forgotten.')),
   );
   update();
   return element;
@@ -65,18 +70,16 @@ function review({ id, files, refused }, detail) {
   }
 
   function row({ name, file, below }, above) {
-    const box = h('input', {
-      type: 'checkbox',
-      ariaLabel: `Apply ${visibleText(file?.name ?? name)}`,
+    const box = checkbox({
+      label: `Apply ${visibleText(file?.name ?? name)}`,
       disabled: !below.some((each) => each.applies),
       onchange: () => tick(below, box.checked, above),
     });
     boxes.push({ box, below });
     const [kind, word] = KINDS[file?.kind] ?? [];
-    return h(
-      'div.row',
+    return inRow(
       box,
-      file ? button(visible(name), () => show(file), { class: 'link' }) : h('span', visible(name)),
+      file ? button(visible(name), () => show(file), 'link') : h('span', visible(name)),
       word && badge(word, kind),
       file?.entry === 'file' && h('span.source', bytes(file.size ?? 0)),
       file?.target && h('span.source', '→ ', visible(file.target)),
@@ -99,7 +102,7 @@ function review({ id, files, refused }, detail) {
     }
     const dropped = files.length - applied.size;
     const parts = [applied.size > 0 && `Apply ${plural(applied.size, 'path')}`, dropped > 0 && `drop ${dropped}`];
-    decision.textContent = parts.filter(Boolean).join(', ').replace(/^d/, 'D');
+    decision.textContent = joined(parts, ', ').replace(/^d/, 'D');
   }
 
   async function decide() {
@@ -121,7 +124,7 @@ function review({ id, files, refused }, detail) {
     load(
       detail,
       () => api.get(pathTo('changes', id, '/diff'), { path }),
-      (file) => h('div.box', h('h2', visible(name)), file.diff ? renderedRegion(file.diff_html) : h('p.muted', why(file, entry))),
+      (file) => h('div.box', h('h2', visible(name)), file.diff ? renderedRegion(file.diff_html) : muted(why(file, entry))),
     );
   }
 }

@@ -1,15 +1,15 @@
 // Tabs by the pattern of the ARIA practices: arrows move, only the chosen one is in the Tab order.
 
-import { fill, h, uniqueId } from '../dom.js';
+import { fill, h, inStack, muted, prevent, uniqueId } from '../dom.js';
 
 /** `entries`: `[[name, label, build]]`; `build()` returns nodes, at once or later. */
 export function tabs(label, entries, { selected, onSelect = () => {} } = {}) {
   const panelId = uniqueId('panel');
-  const panel = h('div.stack', { role: 'tabpanel', id: panelId, tabindex: 0 });
+  const panel = inStack({ role: 'tabpanel', id: panelId, tabindex: 0 });
   const buttons = entries.map(([, text], at) =>
     h('button', { role: 'tab', id: uniqueId('tab'), 'aria-controls': panelId, onclick: () => select(at) }, text),
   );
-  const list = h('div.tabs', { role: 'tablist', ariaLabel: label, onkeydown: move }, buttons);
+  const list = h('div.tabs', { role: 'tablist', label: label, onkeydown: move }, buttons);
   let current;
 
   function select(index) {
@@ -26,7 +26,7 @@ export function tabs(label, entries, { selected, onSelect = () => {} } = {}) {
   async function show(index) {
     const content = entries[index][2]();
     if (!(content instanceof Promise)) return fill(panel, content);
-    fill(panel, h('p.muted', 'Loading…'));
+    fill(panel, muted('Loading…'));
     const nodes = await content.catch(problem);
     return current === index && fill(panel, nodes);
   }
@@ -35,7 +35,7 @@ export function tabs(label, entries, { selected, onSelect = () => {} } = {}) {
     const last = entries.length - 1;
     const to = { ArrowRight: current === last ? 0 : current + 1, ArrowLeft: current ? current - 1 : last, Home: 0, End: last }[event.key];
     if (to === undefined) return;
-    event.preventDefault();
+    prevent(event);
     event.stopPropagation();
     select(to);
     buttons[to].focus();

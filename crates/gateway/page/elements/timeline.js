@@ -28,7 +28,7 @@ export function timeline(entries, { what, laneTitle = (lane) => lane, legend, zo
     {
       viewBox: `0 0 ${WIDTH} ${height}`,
       role: 'img',
-      ariaLabel: `Timeline: ${shown.length} ${what} from ${fullTime(from)} to ${fullTime(from + span)}`,
+      label: `Timeline: ${shown.length} ${what} from ${fullTime(from)} to ${fullTime(from + span)}`,
     },
     svg('defs', null, svg('pattern', hatch, svg('line', { y2: 4, class: 'stroke-waiting' }))),
     Array.from({ length: count }, (_, index) => laneLabel(index)),

@@ -1,11 +1,10 @@
 // Effects, the trace of a decision, and what to change.
 
-import { h, visible } from '../dom.js';
+import { h, inRow, inStack, muted, visible } from '../dom.js';
 import { button, copyButton } from '../notices.js';
 import { openChange } from '../on-demand.js';
 import { verdictLook } from '../states.js';
-import { store } from '../store.js';
-import { badge, sourceText, stateMark } from './page.js';
+import { badge, isAdmin, sourceText, stateMark } from './page.js';
 
 const KIND_WORDS = {
   delete: 'Delete',
@@ -25,7 +24,7 @@ const OUTSIDE = / \(outside the workspace\)$/;
 
 /** Effects, the weightiest first, hidden characters made visible. */
 export function effectsList(effects) {
-  if (!effects?.length) return h('p.muted', 'It reads, writes and connects to nothing.');
+  if (!effects?.length) return muted('It reads, writes and connects to nothing.');
   const sorted = [...effects].sort((a, b) => (a.weight ?? 9) - (b.weight ?? 9));
   return h(
     'dl.effects',
@@ -38,7 +37,7 @@ export function effectsList(effects) {
 
 /** The steps of a decision in order. Steps without an opinion are folded. */
 export function traceList(trace) {
-  if (!trace?.length) return h('p.muted', 'No decision is recorded for this call.');
+  if (!trace?.length) return muted('No decision is recorded for this call.');
   const silent = trace.filter(isSilent);
   const spoken = trace.filter((entry) => !isSilent(entry));
   const list = (entries) =>
@@ -46,8 +45,7 @@ export function traceList(trace) {
       'ol.trace',
       entries.map((entry) => traceLine(entry, trace.indexOf(entry) + 1)),
     );
-  return h(
-    'div.stack',
+  return inStack(
     list(spoken),
     silent.length > 0 && h('details', h('summary.muted', `${silent.length} steps without a setting`), list(silent)),
   );
@@ -71,13 +69,13 @@ export function verdictBadge(verdict) {
   return badge(verdictLook(verdict));
 }
 
-export const decisionLine = ({ verdict }) => h('div.row', h('strong', 'Decision'), verdictBadge(verdict));
+export const decisionLine = ({ verdict }) => inRow(h('strong', 'Decision'), verdictBadge(verdict));
 
 /** What to change, with a button that copies it, and one that does it where the page can. */
 export function toChange(text, { advice, action = 'Change it…', call } = {}) {
   if (!text) return null;
   const edits = advice?.edits ?? [];
-  const isPossible = edits.length > 0 && edits.every((edit) => edit.edit !== 'by hand' && !edit.of_project) && store.can('admin');
+  const isPossible = edits.length > 0 && edits.every((edit) => edit.edit !== 'by hand' && !edit.of_project) && isAdmin();
   return h(
     'div.to-change',
     h('pre.fix', h('strong', 'To change it: '), text),
@@ -90,12 +88,11 @@ const isOpen = ({ effects, trace }) => !effects?.length && trace?.some((entry) =
 
 /** A whole explanation. */
 export function explanation(answer) {
-  return h(
-    'div.stack',
+  return inStack(
     decisionLine(answer),
     answer.error && h('p.call-error', typeof answer.error === 'string' ? answer.error : (answer.error.message ?? '')),
     h('h3', 'It would'),
-    isOpen(answer) ? h('p.muted', 'That depends on the arguments.') : effectsList(answer.effects),
+    isOpen(answer) ? muted('That depends on the arguments.') : effectsList(answer.effects),
     h('h3', 'Because'),
     traceList(answer.trace),
     toChange(answer.to_change, { advice: answer.advice }),

@@ -1,6 +1,7 @@
 // The rows of a conversation: messages, cards of calls, ends of turns.
 
 import {
+  badge,
   button,
   copy,
   duration,
@@ -9,6 +10,7 @@ import {
   h,
   insertRendered,
   isOpen,
+  joined,
   menuButton,
   money,
   plural,
@@ -62,13 +64,13 @@ export function renderRow(item, row, actions) {
 const DRAW = {
   user(element, item, actions) {
     element.className = `virtual-row message user ${item.queued ? 'queued' : ''}`;
-    const menu = menuButton('⋯', () => actions.messageMenu(item), { class: 'quiet', ariaLabel: 'Menu of this message' });
+    const menu = menuButton('⋯', () => actions.messageMenu(item), { class: 'quiet', label: 'Menu of this message' });
     fill(
       element,
       h(
         'div.who',
         h('span', 'You'),
-        item.queued && h('span.badge', 'queued'),
+        item.queued && badge('queued'),
         h('time', { title: fullTime(item.at) }, time(item.at)),
         menu,
       ),
@@ -82,7 +84,7 @@ const DRAW = {
       element.blocks = [];
       element.when = h('time');
       const entries = () => [{ label: 'Copy', run: () => copy(element.text) }];
-      const menu = menuButton('⋯', entries, { class: 'quiet', ariaLabel: 'Menu of this answer' });
+      const menu = menuButton('⋯', entries, { class: 'quiet', label: 'Menu of this answer' });
       fill(element, h('div.who', h('span', 'Haft'), element.when, menu), element.body);
     }
     element.text = item.text;
@@ -136,7 +138,7 @@ const DRAW = {
     // The demo model counts nothing, and a price of nothing is not unknown.
     const isCounted = item.input_tokens || item.output_tokens;
     const used = isCounted && `↑ ${tokens(item.input_tokens)}${cached} ↓ ${tokens(item.output_tokens)} tokens · ${money(item.cost)}`;
-    const figures = [used, plural(item.calls ?? 0, 'call'), duration(item.duration_ms)].filter(Boolean).join(' · ');
+    const figures = joined([used, plural(item.calls ?? 0, 'call'), duration(item.duration_ms)]);
     fill(
       element,
       hasFailed && h('div.bubble', { role: 'alert' }, h('span.state.fail', `✗ ${REASONS[item.reason] ?? item.reason} `), item.error ?? ''),

@@ -1,12 +1,12 @@
 // A preview of an undo, then the undo.
 
-import { api, badge, h, rendered, toast, waitDialog } from '../core.js';
+import { api, badge, checkbox, h, mono, rendered, toast, waitDialog } from '../core.js';
 
 const ACTIONS = { restore: 'put back as it was', delete: 'removed: it did not exist before', create: 'created again', none: 'as it is' };
 
 /** `path` is the address of the preview and of the command. */
 export default function openUndo(path, what) {
-  const force = h('input', { type: 'checkbox' });
+  const force = checkbox();
   waitDialog(
     `Undo ${what}`,
     'Undo',
@@ -21,7 +21,7 @@ export default function openUndo(path, what) {
             { open: files.length === 1 },
             h(
               'summary',
-              h('code', file.path),
+              mono(file.path),
               ` ${ACTIONS[file.action] ?? file.action}`,
               file.conflict && badge(`! ${file.conflict}`, 'ask'),
             ),

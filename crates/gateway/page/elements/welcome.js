@@ -1,6 +1,6 @@
 // The first thing a newcomer sees: what this is, which model answers, and what to try.
 
-import { button, h, href, link, openChange, report, store } from '../core.js';
+import { button, h, href, isAdmin, link, mono, muted, openChange, report, store } from '../core.js';
 
 const STARTS = [
   ['Read a file', 'read README.md'],
@@ -23,29 +23,27 @@ export default function welcome(send, edit) {
         'p',
         'Every tool call appears as a card here: what it does, why it may, and what became of it. You decide what needs your approval.',
       ),
-      h(
-        'p.muted',
+      muted(
         isDemo
           ? `The demo model answers${reason ? ` (${reason})` : ''}: it understands plain requests like these and needs no key. `
           : `Model: ${model}. `,
         'Workspace: ',
-        h('code', workspace ?? ''),
+        mono(workspace ?? ''),
         ` · access: ${access ?? ''}. `,
         link('Settings', href('settings')),
       ),
-      ['never', 'beyond', 'rules'].includes(ask) && store.can('admin') && askFirst(),
+      ['never', 'beyond', 'rules'].includes(ask) && isAdmin() && askFirst(),
       h(
         'div.starts',
         STARTS.map(([label, text]) => h('button', { onclick: (event) => start(event, text) }, h('strong', label), h('span.muted', text))),
       ),
-      h('p.muted', 'Shift-click a suggestion to edit it first. ', h('kbd', '?'), ' lists the keys.'),
+      muted('Shift-click a suggestion to edit it first. ', h('kbd', '?'), ' lists the keys.'),
     ),
   );
 
   /** Changes in the workspace are made without a question by default. */
   function askFirst() {
-    const line = h(
-      'p.muted',
+    const line = muted(
       'Files in the workspace are changed without a question, and every change can be undone. ',
       button('Ask me first…', () => openChange([{ edit: 'set', key: 'ask', value: 'changes' }], { saved: () => line.remove() })),
     );

@@ -3,19 +3,27 @@
 
 import {
   api,
+  badge,
   button,
+  checkbox,
   fill,
   h,
   href,
+  inRow,
+  inStack,
+  isAdmin,
   keepFocus,
   later,
   linkButton,
   load,
+  mono,
+  muted,
   pathTo,
   plural,
   rendered,
   select,
   setText,
+  small,
   store,
   toast,
   uniqueId,
@@ -24,7 +32,7 @@ import { undoSave } from '../elements/change.js';
 
 export default function mount(root, first) {
   const cards = h('div.tool-list');
-  const detail = h('section.detail', { ariaLabel: 'Agent' });
+  const detail = h('section.detail', { label: 'Agent' });
   const box = h('div.split', h('div.side', h('div.side-head', h('h1', 'Agents')), cards), detail);
   let current = null;
   fill(root, box);
@@ -49,7 +57,7 @@ export default function mount(root, first) {
       { href: href('agents', name), ariaCurrent: name === current || null },
       h('span', { title: active ? 'the agent of this server' : '' }, active ? '●' : '○'),
       h('span.name', name),
-      h('span.badge', access ?? 'default'),
+      badge(access ?? 'default'),
       h('span.about', `${model ?? 'default model'} · ${tools.offered} of ${tools.total} tools offered`),
     );
   }
@@ -70,29 +78,27 @@ function editor(agent, reload) {
   const changes = new Map();
   /** Keys of its table that the user changed. */
   const keys = {};
-  const length = h('small', { role: 'status' });
+  const length = small({ role: 'status' });
   const result = h('aside.box.stuck', { ariaLive: 'polite' });
-  const search = h('input', { type: 'search', placeholder: 'Search tools', ariaLabel: 'Search tools', oninput: drawList });
-  const list = h('div.stack');
+  const search = h('input', { type: 'search', placeholder: 'Search tools', label: 'Search tools', oninput: drawList });
+  const list = inStack();
   const isOn = (tool) => changes.get(tool.name) ?? tool.offered;
   const previewSoon = later(preview);
   drawList();
   fill(result, resultNodes(agent.tools));
   count(agent);
-  return h(
-    'div.stack',
-    h(
-      'div.row',
+  return inStack(
+    inRow(
       linkButton('‹ All', href('agents')),
       h('h1', agent.name),
-      h('span.badge', agent.access.value),
+      badge(agent.access.value),
     ),
     h('div.form', agent.keys.map(keyField)),
     agent.policy?.length > 0 &&
       h(
         'details',
         h('summary', 'Its settings'),
-        agent.policy.map((each) => h('div', h('code', `${each.key} = ${JSON.stringify(each.value)}`))),
+        agent.policy.map((each) => h('div', mono(`${each.key} = ${JSON.stringify(each.value)}`))),
       ),
     result,
     h('h2', 'Tools of this agent'),
@@ -141,8 +147,7 @@ function editor(agent, reload) {
         'legend',
         h(
           'label.check',
-          h('input', {
-            type: 'checkbox',
+          checkbox({
             checked: on === tools.length,
             indeterminate: on > 0 && on < tools.length,
             onchange: (event) => change(tools, event.target.checked),
@@ -157,17 +162,16 @@ function editor(agent, reload) {
             'li',
             h(
               'label',
-              h('input', {
-                type: 'checkbox',
+              checkbox({
                 checked: isOn(tool),
                 'data-focus': tool.name,
                 onchange: (event) => change([tool], event.target.checked),
               }),
               h(
                 'span',
-                h('code', tool.name),
+                mono(tool.name),
                 ` - ${tool.description.split(/\.\s/, 1)[0]}`,
-                !tool.offered && tool.reason && h('small', ` (${tool.reason})`),
+                !tool.offered && tool.reason && small(` (${tool.reason})`),
               ),
             ),
           ),
@@ -217,19 +221,18 @@ function editor(agent, reload) {
           h('summary', `${removed.length} not offered`),
           h(
             'ul.pick',
-            removed.map((tool) => h('li', h('span', '–'), h('span', h('code', tool.name), ` ${tool.reason ?? ''}`))),
+            removed.map((tool) => h('li', h('span', '–'), h('span', mono(tool.name), ` ${tool.reason ?? ''}`))),
           ),
         ),
       answer?.changed && [
-        h('small', 'Change of ', h('code', answer.file)),
+        small('Change of ', mono(answer.file)),
         rendered(answer.diff_html),
-        h(
-          'div.row',
-          button('Save', save, { class: 'primary', disabled: !store.can('admin') }),
+        inRow(
+          button('Save', save, { class: 'primary', disabled: !isAdmin() }),
           button('Discard', reload),
         ),
       ],
-      !answer?.changed && h('p.muted', 'What you change in your configuration is shown here before it is saved.'),
+      !answer?.changed && muted('What you change in your configuration is shown here before it is saved.'),
     ];
   }
 }

@@ -1,6 +1,23 @@
 // Scheduled jobs, and commands that run in the background.
 
-import { api, badge, button, empty, fullTime, h, href, link, load, page, pathTo, renderedOutput, store } from '../core.js';
+import {
+  api,
+  badge,
+  button,
+  empty,
+  fullTime,
+  h,
+  href,
+  inRow,
+  isAdmin,
+  link,
+  load,
+  page,
+  pathTo,
+  renderedOutput,
+  small,
+  store,
+} from '../core.js';
 import { scheduledJobs } from '../elements/scheduled-jobs.js';
 
 export default function mount(root) {
@@ -27,17 +44,16 @@ export default function mount(root) {
     const kill = () => api.delete(pathTo('jobs', each.id)).then(reload);
     return h(
       'section.box',
-      { ariaLabel: each.command },
-      h(
-        'div.row',
+      { label: each.command },
+      inRow(
         h('code.grow', each.command),
         badge(each.end ?? each.state, isRunning && 'ok'),
         isRunning && h('span.muted', { 'data-started': each.started }),
-        each.pid && h('small', `pid ${each.pid}`),
-        isRunning && store.can('admin') && button('Kill with all descendants', kill, { class: 'danger' }),
+        each.pid && small(`pid ${each.pid}`),
+        isRunning && isAdmin() && button('Kill with all descendants', kill, 'danger'),
       ),
       renderedOutput(each.tail_html),
-      h('small', `Started ${fullTime(each.started)}. `, each.session && link('Open its session', href('chat', each.session))),
+      small(`Started ${fullTime(each.started)}. `, each.session && link('Open its session', href('chat', each.session))),
     );
   }
 }

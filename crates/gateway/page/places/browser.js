@@ -12,9 +12,10 @@ import {
   link,
   linkButton,
   page,
-  pathTo,
   plural,
+  sessionPath,
   setText,
+  small,
   store,
   visible,
   when,
@@ -29,8 +30,8 @@ export default function mount(root, { id, query }) {
     return {};
   }
   const screen = browserScreen(id);
-  const count = h('small', { role: 'status' });
-  const strip = h('ol.strip', { ariaLabel: 'Recording' });
+  const count = small({ role: 'status' });
+  const strip = h('ol.strip', { label: 'Recording' });
   fill(body, screen.element, h('h2', 'Recording ', count), strip);
   let wanted = query.get('call');
   // The picture of a step comes a moment after its call.
@@ -41,7 +42,7 @@ export default function mount(root, { id, query }) {
   return { stops: [stop, screen.end, reloadSoon.stop] };
 
   async function reload() {
-    const { steps } = await api.get(pathTo('sessions', id, '/recording')).catch(() => ({ steps: [] }));
+    const { steps } = await api.get(sessionPath(id, '/recording')).catch(() => ({ steps: [] }));
     setText(count, plural(steps.length, 'step'));
     const state = JSON.stringify(steps);
     if (state === shown) return;
@@ -52,7 +53,7 @@ export default function mount(root, { id, query }) {
   }
 
   function one(step) {
-    const path = pathTo('sessions', id, `/recording/${step.number}`);
+    const path = sessionPath(id, `/recording/${step.number}`);
     return h(
       'li',
       { ariaCurrent: step.call === wanted ? 'step' : null },
@@ -61,8 +62,8 @@ export default function mount(root, { id, query }) {
         : h('div.muted', 'no picture'),
       h('strong', `${step.number}. `, visible(step.action)),
       !step.is_done && h('span.state.fail', '✗ ', visible(step.outcome)),
-      h('small', visible(step.url)),
-      h('small', { title: fullTime(new Date(step.at).toISOString()) }, when(new Date(step.at).toISOString())),
+      small(visible(step.url)),
+      small({ title: fullTime(new Date(step.at).toISOString()) }, when(new Date(step.at).toISOString())),
       link('Its call', href('chat', id, { call: step.call })),
     );
   }

@@ -4,10 +4,14 @@ import {
   api,
   button,
   bytes,
+  checkbox,
   empty,
   fill,
   h,
   href,
+  inRow,
+  inStack,
+  isAdmin,
   load,
   page,
   pathTo,
@@ -23,7 +27,7 @@ import { stagedSet } from '../elements/staged.js';
 
 export default function mount(root) {
   const body = page(root, 'Changes to review');
-  const detail = h('section', { ariaLabel: 'Change', ariaLive: 'polite' });
+  const detail = h('section', { label: 'Change', ariaLive: 'polite' });
   const reload = load(
     body,
     () => Promise.all([api.get('/api/changes'), api.get('/api/quarantine')]),
@@ -31,8 +35,7 @@ export default function mount(root) {
       sets.length || entries.length
         ? h(
             'div.columns',
-            h(
-              'div.stack',
+            inStack(
               sets.map((set) => stagedSet(set, detail)),
               entries.length > 0 && review(entries),
             ),
@@ -53,12 +56,11 @@ export default function mount(root) {
       entries.map((entry) =>
         h(
           'li',
-          h('input', {
-            type: 'checkbox',
-            ariaLabel: `Choose ${entry.path}`,
+          checkbox({
+            label: `Choose ${entry.path}`,
             onchange: (event) => chosen[event.target.checked ? 'add' : 'delete'](entry.id),
           }),
-          button(visible(entry.path), () => show(entry), { class: 'link' }),
+          button(visible(entry.path), () => show(entry), 'link'),
           h('span.source', `${bytes(entry.size ?? 0)} · ${when(entry.made)} · ${entry.command ?? ''}`),
         ),
       ),
@@ -70,13 +72,12 @@ export default function mount(root) {
         fill(detail);
         return reload();
       };
-      return button(label, action, { class: kind, disabled: !store.can('admin') });
+      return button(label, action, { class: kind, disabled: !isAdmin() });
     };
     return section(
       `In quarantine: ${plural(entries.length, 'path')}`,
       files,
-      h(
-        'div.row',
+      inRow(
         each('Put the chosen in place', 'primary', (path) => api.post(`${path}/restore`, { force: false })),
         each('Drop the chosen', 'danger', api.delete),
       ),

@@ -13,8 +13,8 @@ import {
   h,
   href,
   modelMenu,
-  pathTo,
   report,
+  sessionPath,
   store,
   welcome,
 } from '../core.js';
@@ -39,7 +39,7 @@ export default function mount(root, { id, query }) {
   const unfolded = new Set();
   const dismissed = new Set();
   const getSession = () => store.sessions.get(id);
-  const list = h('haft-list.transcript', { tabindex: 0, 'data-label': 'Conversation', ariaLabel: 'Conversation' });
+  const list = h('haft-list.transcript', { tabindex: 0, 'data-label': 'Conversation', label: 'Conversation' });
   const writing = composer({
     sessionId: id,
     send,
@@ -93,7 +93,7 @@ export default function mount(root, { id, query }) {
   function messageMenu({ text, number }) {
     const mayFork = store.can('chat') && Number.isInteger(number);
     const edit = (fork) => localStorage.setItem(draftKey(fork), text);
-    const retry = (model) => forkBefore(number, (fork) => api.post(pathTo('sessions', fork, '/messages'), { text, model }));
+    const retry = (model) => forkBefore(number, (fork) => api.post(sessionPath(fork, '/messages'), { text, model }));
     return [
       { label: 'Copy', run: () => copy(text) },
       mayFork && { label: 'Edit and resend (forks)', run: () => forkBefore(number, edit) },
@@ -119,7 +119,7 @@ export default function mount(root, { id, query }) {
   async function open() {
     stopItems();
     try {
-      if (!getSession()) store.putSession(await api.get(pathTo('sessions', id)));
+      if (!getSession()) store.putSession(await api.get(sessionPath(id)));
       transcript = await store.transcript(id);
     } catch (error) {
       const text = error.status === 404 ? 'This session does not exist any more.' : error.message;
@@ -140,7 +140,7 @@ export default function mount(root, { id, query }) {
 
   /** What the agent showed before this page was opened. */
   async function showCanvas() {
-    const state = await api.get(pathTo('sessions', id, '/canvas')).catch(() => null);
+    const state = await api.get(sessionPath(id, '/canvas')).catch(() => null);
     if (state?.shown) useCanvas((shown) => shown.show(state));
   }
 
@@ -227,7 +227,7 @@ export default function mount(root, { id, query }) {
       // Loaded before the turn begins, so that each of its events is seen.
       await store.transcript(to);
     }
-    await api.post(pathTo('sessions', to, '/messages'), { text, attachments, model: nextModel });
+    await api.post(sessionPath(to, '/messages'), { text, attachments, model: nextModel });
     nextModel = undefined;
     if (id) return askSoon();
     localStorage.removeItem(draftKey());

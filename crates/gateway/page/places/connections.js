@@ -5,6 +5,7 @@ import {
   api,
   badge,
   button,
+  checkbox,
   checkLook,
   copyButton,
   duration,
@@ -12,15 +13,23 @@ import {
   fill,
   h,
   href,
+  inRow,
+  inStack,
+  isAdmin,
+  joined,
   load,
+  mono,
+  muted,
   openReview,
   page,
   pathTo,
   plural,
+  small,
   sourceText,
   stateMark,
   store,
   table,
+  warning,
 } from '../core.js';
 import { channelList, nodeList } from '../elements/reach.js';
 
@@ -39,7 +48,7 @@ const STATES = {
 
 export default function mount(root) {
   const body = page(root, 'Connections');
-  const connections = h('div.stack');
+  const connections = inStack();
   const nodes = h('section.stack');
   const tokens = h('section.box');
   fill(body, connections, nodes, tokens);
@@ -47,7 +56,7 @@ export default function mount(root) {
   const reload = load(connections, () => api.get('/api/connections'), draw);
   const again = load(
     tokens,
-    () => (store.can('admin') ? api.get('/api/tokens') : []),
+    () => (isAdmin() ? api.get('/api/tokens') : []),
     (list) => tokenList(list, again),
   );
   return { stops: [nodeList(nodes), store.on('changed:tokens', again), store.on('changed:tools', reload)] };
@@ -68,11 +77,11 @@ function draw({ servers, models, providers, ...reach }) {
             h(
               'section.box',
               { class: STATES[server.state] === 'fail' && 'fail' },
-              h('div.row', h('strong.grow', server.server), badge(server.state, STATES[server.state]), h('span.badge', server.transport)),
-              h('code', server.what),
-              h('small', server.tools?.length ? `Tools: ${server.tools.join(', ')}` : 'No tools.'),
-              server.waiting > 0 && h('p.call-error.ask', `! ${plural(server.waiting, 'tool')} hidden until you approve.`),
-              store.can('admin') &&
+              inRow(h('strong.grow', server.server), badge(server.state, STATES[server.state]), badge(server.transport)),
+              mono(server.what),
+              small(server.tools?.length ? `Tools: ${server.tools.join(', ')}` : 'No tools.'),
+              server.waiting > 0 && warning(`${plural(server.waiting, 'tool')} hidden until you approve.`),
+              isAdmin() &&
                 !['off', 'not trusted'].includes(server.state) &&
                 button('Start and review its tools…', () => openReview(server.server)),
             ),
@@ -84,18 +93,17 @@ function draw({ servers, models, providers, ...reach }) {
         [
           ['Provider', (row) => h('strong', row.name)],
           ['Key', (row) => [!row.usable && badge('✗ no key', 'fail'), ' ', row.key, h('div.source', sourceText(row))]],
-          ['', (row) => store.can('admin') && trial(row)],
+          ['', (row) => isAdmin() && trial(row)],
         ],
         providers,
         'Providers',
         { class: 'cards' },
       ),
     models.length
-      ? h(
-          'div.row',
+      ? inRow(
           models.map((model) => badge(model.name, model.name === store.me.model && 'accent')),
         )
-      : h('p.muted', 'Only the demo model answers. Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY and start the server again.'),
+      : muted('Only the demo model answers. Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY and start the server again.'),
     channelList(reach),
   ];
 }
@@ -105,19 +113,19 @@ function trial({ name }) {
   const said = h('div', { role: 'status' });
   const test = async () => {
     const { ok, text, help, latency_ms: took } = await api.post(pathTo('providers', name, '/test'));
-    const words = [duration(took), text].filter(Boolean).join(' · ');
+    const words = joined([duration(took), text]);
     fill(said, stateMark(checkLook(ok ? 'ok' : 'error'), true), ` ${words}`, help && h('div.fix', help));
   };
-  return [button('Test', test, { ariaLabel: `Test ${name}`, title: 'One cheap request to the provider' }), said];
+  return [button('Test', test, { label: `Test ${name}`, title: 'One cheap request to the provider' }), said];
 }
 
 /** The link that was made last, which is shown while the list is drawn again. */
 const newLink = h('p', { role: 'status' });
 
 function tokenList(list, again) {
-  const name = h('input', { placeholder: 'phone', ariaLabel: 'Name of the new token' });
+  const name = h('input', { placeholder: 'phone', label: 'Name of the new token' });
   const boxes = SCOPES.filter((scope) => store.can(scope)).map((scope) =>
-    h('input', { type: 'checkbox', value: scope, checked: scope === 'view' }),
+    checkbox({ value: scope, checked: scope === 'view' }),
   );
   const make = async () => {
     const scopes = boxes.filter((box) => box.checked).map((box) => box.value);
@@ -125,14 +133,14 @@ function tokenList(list, again) {
     again();
     fill(
       newLink,
-      h('code', link),
+      mono(link),
       ' ',
       copyButton(() => link, 'Copy', 'Copied the link'),
       ' Open it on the other device: it works once.',
     );
   };
   const revoke = (token) =>
-    button(token.current ? 'Sign out' : 'Revoke', () => api.delete(pathTo('tokens', token.id)).then(again), { class: 'danger' });
+    button(token.current ? 'Sign out' : 'Revoke', () => api.delete(pathTo('tokens', token.id)).then(again), 'danger');
   return [
     h('h2', 'Who is signed in'),
     table(
@@ -145,8 +153,7 @@ function tokenList(list, again) {
       list,
       'Tokens',
     ),
-    h(
-      'div.row',
+    inRow(
       h('strong', 'Another device: '),
       name,
       boxes.map((box) => h('label.check', box, box.value)),

@@ -15,14 +15,17 @@ import {
   h,
   href,
   isOpen,
+  joined,
   later,
   link,
   load,
+  mono,
   pathTo,
   plural,
   replace,
   report,
   select,
+  small,
   stateMark,
   store,
   visible,
@@ -63,7 +66,7 @@ export default function mount(root, first) {
     zoom: (since, until) => set({ since, until }),
   };
   const bar = h('div.filters');
-  const count = h('small', { role: 'status' });
+  const count = small({ role: 'status' });
   const list = h('haft-list', { tabindex: 0, 'data-label': 'Calls' });
   const nothing = h('div');
   list.setup({ key: (call) => call.record ?? call.id, estimate: () => 35, render: row });
@@ -217,8 +220,8 @@ export default function mount(root, first) {
       line,
       h('span.when', { title: fullTime(call.started) }, when(call.started)),
       stateMark(callLook(call), true),
-      h('code', visible(call.tool)),
-      h('span.target', visible([call.title, call.outcome].filter(Boolean).join(' · '))),
+      mono(visible(call.tool)),
+      h('span.target', visible(joined([call.title, call.outcome]))),
       h('span.took', duration(call.duration_ms)),
     );
   }

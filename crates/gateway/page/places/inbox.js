@@ -1,6 +1,26 @@
 // All open approvals over all sessions. Identical ones are answered together.
 
-import { ago, api, button, empty, fill, h, href, link, page, pathTo, setText, store, table, visible } from '../core.js';
+import {
+  ago,
+  api,
+  badge,
+  button,
+  checkbox,
+  empty,
+  fill,
+  h,
+  href,
+  inRow,
+  link,
+  mono,
+  page,
+  pathTo,
+  setText,
+  small,
+  store,
+  table,
+  visible,
+} from '../core.js';
 import { openApproval } from '../elements/approval.js';
 
 const RISKS = { high: 'fail', medium: 'ask' };
@@ -28,10 +48,10 @@ export default function mount(root) {
       ['Risk', ({ risk }) => h('span.badge', { class: RISKS[risk.level], title: risk.words }, `${risk.level}: ${risk.words}`)],
       ['Undo', (row) => (row.can_undo ? 'possible' : 'not possible')],
       ['Age', (row) => [ago(row.asked), h('div.countdown', { 'data-expires': row.expires })]],
-      ['', (row) => button('Answer…', () => openApproval(row.id), { class: 'primary' })],
+      ['', (row) => button('Answer…', () => openApproval(row.id), 'primary')],
     ];
     mark();
-    return [table(columns, approvals, 'Open approvals', { class: 'cards' }), store.can('approve') && h('div.row', answers)];
+    return [table(columns, approvals, 'Open approvals', { class: 'cards' }), store.can('approve') && inRow(answers)];
 
     function choice(approval) {
       const change = ({ target }) => {
@@ -39,7 +59,7 @@ export default function mount(root) {
         mark();
       };
       const name = `Choose ${approval.agent}: ${approval.tool}`;
-      return h('input', { type: 'checkbox', ariaLabel: name, checked: chosen.has(approval.id), onchange: change });
+      return checkbox({ label: name, checked: chosen.has(approval.id), onchange: change });
     }
 
     /** Only what is identical can be chosen together. */
@@ -60,8 +80,8 @@ export default function mount(root) {
 }
 
 function wanted({ tool, effects, reason }) {
-  const one = ({ kind, target }) => h('div', h('span.badge', kind), ' ', h('code', visible(target)));
-  return [h('strong', tool), effects.map(one), h('small', visible(reason))];
+  const one = ({ kind, target }) => h('div', badge(kind), ' ', mono(visible(target)));
+  return [h('strong', tool), effects.map(one), small(visible(reason))];
 }
 
 const signature = ({ tool, effects, arguments: values }) => JSON.stringify([tool, effects, values]);

@@ -10,12 +10,19 @@ import {
   fill,
   h,
   href,
+  inRow,
   insertRendered,
+  inStack,
+  isAdmin,
+  joined,
   later,
   link,
   load,
+  mono,
+  muted,
   page,
   replace,
+  small,
   store,
   toast,
   visible,
@@ -26,9 +33,9 @@ export default function mount(root, { query }) {
   let text = query.get('text') ?? '';
   let path = query.get('file');
   const search = h('input', { type: 'search', value: text, placeholder: 'What do you look for?', size: 32, oninput: later(searchAgain) });
-  const results = h('div.stack');
-  const file = h('section.stack', { ariaLabel: 'Memory file' });
-  fill(page(root, 'Memory'), h('div.filters', control('Search', search), store.can('admin') && addNote()), results, file);
+  const results = inStack();
+  const file = h('section.stack', { label: 'Memory file' });
+  fill(page(root, 'Memory'), h('div.filters', control('Search', search), isAdmin() && addNote()), results, file);
   const again = load(results, request, draw);
   if (path) show(path);
   return {
@@ -52,20 +59,19 @@ export default function mount(root, { query }) {
   }
 
   function draw(answer) {
-    const notes = [answer.fallback, ...(answer.warnings ?? [])].filter(Boolean).map((note) => h('p.muted', `! ${note}`));
+    const notes = [answer.fallback, ...(answer.warnings ?? [])].filter(Boolean).map((note) => muted(`! ${note}`));
     return [notes, answer.results ? found(answer) : files(answer.files)];
   }
 
   function found({ results: hits, files: count }) {
-    if (!hits.length) return h('p.muted', `Nothing fits in ${count} files.`);
+    if (!hits.length) return muted(`Nothing fits in ${count} files.`);
     return hits.map((hit) =>
       h(
         'section.box',
-        h(
-          'div.row',
-          button(hit.citation, () => show(hit.path), { class: 'link' }),
+        inRow(
+          button(hit.citation, () => show(hit.path), 'link'),
           h('span.muted.grow', writer(hit.written_by)),
-          h('small', `fits ${Math.round(hit.score * 100)} %`),
+          small(`fits ${Math.round(hit.score * 100)} %`),
         ),
         insertRendered(h('pre'), hit.snippet_html),
       ),
@@ -84,9 +90,9 @@ export default function mount(root, { query }) {
       list.map((each) =>
         h(
           'li',
-          button(h('code', each.path), () => show(each.path), { class: 'link' }),
+          button(mono(each.path), () => show(each.path), 'link'),
           h('span.muted', each.note ?? ''),
-          h('small', `${bytes(each.bytes)}${each.changed ? ` · ${ago(each.changed)}` : ''}`),
+          small(`${bytes(each.bytes)}${each.changed ? ` · ${ago(each.changed)}` : ''}`),
         ),
       ),
     );
@@ -104,10 +110,9 @@ export default function mount(root, { query }) {
 
   function fileView(answer) {
     const lines = answer.text.split('\n');
-    const mayEdit = store.can('admin');
+    const mayEdit = isAdmin();
     return [
-      h(
-        'div.row',
+      inRow(
         h('h2.grow', answer.path),
         mayEdit && answer.editable && button('Edit…', () => edit(answer)),
         mayEdit && forgetButton(answer.path, 'Forget the whole file'),
@@ -115,8 +120,7 @@ export default function mount(root, { query }) {
       answer.parts.map((part) =>
         h(
           'section.box',
-          h(
-            'div.row',
+          inRow(
             h('span.muted.grow', `${lineRange(part)} · ${writer(part.written_by)}`),
             part.written_by.session && link('Its session', href('chat', part.written_by.session)),
             part.written_by.call && link('Its call', href('history', part.written_by.call)),
@@ -129,9 +133,9 @@ export default function mount(root, { query }) {
   }
 
   function edit({ path: name, text: before }) {
-    const input = h('textarea.mono', { rows: 16, ariaLabel: `Text of ${name}`, spellcheck: 'false' }, before);
+    const input = h('textarea.mono', { rows: 16, label: `Text of ${name}`, spellcheck: 'false' }, before);
     const save = () => api.put('/api/memory/file', { path: name, text: input.value });
-    const buttons = h('div.row', button('Cancel', () => show(name)), changeButton('Save', 'Saved', save, 'primary'));
+    const buttons = inRow(button('Cancel', () => show(name)), changeButton('Save', 'Saved', save, 'primary'));
     fill(file, h('h2', name), input, buttons);
     input.focus();
   }
@@ -156,7 +160,7 @@ export default function mount(root, { query }) {
       again();
       if (path) show(path);
     };
-    return button(label, change, { class: kind });
+    return button(label, change, kind);
   }
 
   function addNote() {
@@ -175,5 +179,5 @@ function lineRange({ first, last }) {
 
 function writer({ author, agent, tainted, edited_since: edited }) {
   const who = author === 'agent' ? `written by agent ${agent ?? ''}` : 'written by you';
-  return [who, tainted && '! after untrusted content', edited && 'edited since'].filter(Boolean).join(' · ');
+  return joined([who, tainted && '! after untrusted content', edited && 'edited since']);
 }

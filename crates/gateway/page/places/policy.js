@@ -7,11 +7,14 @@ import {
   fill,
   h,
   href,
+  inStack,
   link,
   load,
+  muted,
   page,
   plural,
   section,
+  small,
   sourceText,
   store,
   table,
@@ -42,7 +45,7 @@ export default function mount(root) {
     const silent = steps.length - used.length;
     return [
       h('h2', 'Every tool, every step'),
-      h('small', `Before arguments are known: whether a call asks depends on them. ${plural(silent, 'step')} without a setting not shown.`),
+      small(`Before arguments are known: whether a call asks depends on them. ${plural(silent, 'step')} without a setting not shown.`),
       table(
         [
           ['Tool', ({ tool }) => link(tool, href('tools', tool, { tab: 'explain', agent })), 'name'],
@@ -61,21 +64,21 @@ export default function mount(root) {
     const where = entry?.file ? ` (${sourceText(entry)})` : '';
     const text = `${tool.tool}, ${step}: ${word}${entry?.entry ? `: ${entry.entry}` : ''}${where}`;
     const show = () => fill(chosen, text);
-    return button(tool.deciding === step ? `[${icon}]` : icon, show, { class: `state ${kind}`, title: text, ariaLabel: text });
+    return button(tool.deciding === step ? `[${icon}]` : icon, show, { class: `state ${kind}`, title: text, label: text });
   }
 }
 
 const isOpinion = (cell) => cell && cell.outcome !== 'pass';
 
 function whatIf() {
-  const text = h('textarea', { rows: 5, class: 'mono', spellcheck: 'false', ariaLabel: 'Configuration to try', value: EXAMPLE });
-  const result = h('div.stack', { ariaLive: 'polite' });
+  const text = h('textarea', { rows: 5, class: 'mono', spellcheck: 'false', label: 'Configuration to try', value: EXAMPLE });
+  const result = inStack({ ariaLive: 'polite' });
   const run = async () => fill(result, differences(await api.post('/api/policy/simulate', { config: text.value, calls: 1000 })));
   return section(
     'What if…',
-    h('p.muted', 'Write settings as in config.toml. Nothing is saved: you see which past calls they would have changed.'),
+    muted('Write settings as in config.toml. Nothing is saved: you see which past calls they would have changed.'),
     text,
-    button('Try it on past calls', run, { class: 'primary' }),
+    button('Try it on past calls', run, 'primary'),
     result,
   );
 }

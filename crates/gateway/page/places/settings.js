@@ -5,10 +5,16 @@ import {
   applyTheme,
   badge,
   button,
+  checkbox,
   control,
   fill,
   h,
+  inStack,
+  isAdmin,
+  joined,
   load,
+  mono,
+  muted,
   page,
   replace,
   select,
@@ -22,7 +28,7 @@ import {
 const KINDS = { 'built-in': '', user: 'accent', project: 'ask', environment: 'ok', flag: 'ok' };
 
 export default function mount(root, { query }) {
-  const result = h('div.stack');
+  const result = inStack();
   const search = h('input', {
     type: 'search',
     value: query.get('text') ?? '',
@@ -31,8 +37,8 @@ export default function mount(root, { query }) {
       draw();
     },
   });
-  const onlySet = h('input', { type: 'checkbox', onchange: draw });
-  const trusted = h('section.stack', { ariaLabel: 'Trusted' });
+  const onlySet = checkbox({ onchange: draw });
+  const trusted = h('section.stack', { label: 'Trusted' });
   let answer = null;
   fill(
     page(root, 'Settings'),
@@ -74,21 +80,20 @@ export default function mount(root, { query }) {
         h(
           'p.call-error',
           { role: 'alert' },
-          ['✗', sourceText(problem), problem.message ?? String(problem), problem.help].filter(Boolean).join(' '),
+          joined(['✗', sourceText(problem), problem.message ?? String(problem), problem.help], ' '),
         ),
       ),
-      h(
-        'p.muted',
+      muted(
         'Your file: ',
-        h('code', answer.file ?? 'none yet'),
+        mono(answer.file ?? 'none yet'),
         ` · ${shown.length} of ${answer.settings.length} settings. To change one, edit your file; `,
-        h('code', 'haft config check'),
+        mono('haft config check'),
         ' says whether it is right.',
       ),
       table(
         [
-          ['Key', (row) => h('code', row.key)],
-          ['Value', (row) => h('code', row.value === null ? 'unset' : JSON.stringify(row.value))],
+          ['Key', (row) => mono(row.key)],
+          ['Value', (row) => mono(row.value === null ? 'unset' : JSON.stringify(row.value))],
           ['From', source],
         ],
         shown,
@@ -101,23 +106,23 @@ export default function mount(root, { query }) {
 /** What was trusted once holds until what it is about changes, or until it is revoked. */
 function trustList({ entries }) {
   const revoke = ({ kind, name }) =>
-    button('Revoke', () => api.post('/api/trust/revoke', { kind, name }), { class: 'danger', ariaLabel: `Revoke ${name}` });
+    button('Revoke', () => api.post('/api/trust/revoke', { kind, name }), { class: 'danger', label: `Revoke ${name}` });
   return [
     h('h2', 'What you trust'),
     entries.length
       ? table(
           [
             ['Kind', (row) => row.kind.replace('_', ' ')],
-            ['Name', (row) => [h('code', row.name), h('div.source', row.what)]],
+            ['Name', (row) => [mono(row.name), h('div.source', row.what)]],
             ['Since', (row) => when(row.since) || 'not recorded'],
-            ['Fingerprint', (row) => h('code', { title: row.fingerprint }, row.fingerprint.slice(0, 12))],
-            ['', (row) => store.can('admin') && revoke(row)],
+            ['Fingerprint', (row) => mono({ title: row.fingerprint }, row.fingerprint.slice(0, 12))],
+            ['', (row) => isAdmin() && revoke(row)],
           ],
           entries,
           'What you trust',
           { class: 'cards' },
         )
-      : h('p.muted', 'No folder, plugin or MCP server is trusted. `haft trust` lets a project start its hooks, servers and plugins.'),
+      : muted('No folder, plugin or MCP server is trusted. `haft trust` lets a project start its hooks, servers and plugins.'),
   ];
 }
 

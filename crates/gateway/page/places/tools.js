@@ -3,6 +3,7 @@
 import {
   agentSelect,
   api,
+  badge,
   button,
   copyButton,
   duration,
@@ -12,17 +13,25 @@ import {
   fill,
   h,
   href,
+  inRow,
+  inStack,
+  isAdmin,
+  joined,
   linkButton,
   load,
+  mono,
+  muted,
   pathTo,
   problem,
   replace,
   route,
   select,
   share,
+  small,
   stateMark,
   store,
   tabs,
+  warning,
 } from '../core.js';
 import '../elements/call.js';
 import { openCard } from '../elements/call-detail.js';
@@ -36,19 +45,19 @@ export default function mount(root, first) {
   const search = h('input', {
     type: 'search',
     placeholder: 'Search tools (/)',
-    ariaLabel: 'Search tools',
+    label: 'Search tools',
     oninput: drawList,
   });
-  const filters = h('div.row');
+  const filters = inRow();
   const agents = agentSelect(agent, choose);
   const list = h('div.tool-list');
-  const count = h('small', { role: 'status' });
-  const detail = h('section.detail', { ariaLabel: 'Tool' });
+  const count = small({ role: 'status' });
+  const detail = h('section.detail', { label: 'Tool' });
   const box = h(
     'div.split',
     h(
       'div.side',
-      h('div.side-head.stack', h('div.row', h('h1.grow', 'Tools'), agents), search, filters, count),
+      h('div.side-head.stack', inRow(h('h1.grow', 'Tools'), agents), search, filters, count),
       list,
     ),
     detail,
@@ -93,7 +102,7 @@ export default function mount(root, first) {
           drawList();
         };
         const values = [...new Set(tools.map((tool) => tool[name]))];
-        return select([['', `any ${name}`], ...values.map((value) => [value])], wanted[name], set, { ariaLabel: name });
+        return select([['', `any ${name}`], ...values.map((value) => [value])], wanted[name], set, { label: name });
       }),
     );
     drawList();
@@ -133,7 +142,7 @@ export default function mount(root, first) {
       { href: href('tools', tool.name, { agent }), ariaCurrent: tool.name === current.id || null },
       stateMark(tool.offered ? { icon: '✓', word: 'offered', kind: 'ok' } : { icon: '–', word: 'not offered', kind: 'muted' }),
       h('span.name', tool.name),
-      h('span.badge', tool.access),
+      badge(tool.access),
       h('span.about', tool.offered ? tool.description : `hidden: ${stepText(tool)}`),
       h('small.offers', { title: 'offered to' }, tool.offered_to.join(' ')),
     );
@@ -142,7 +151,7 @@ export default function mount(root, first) {
 
 /** The step of the policy that hides a tool, and why. */
 function stepText({ hidden_by: by, reason }) {
-  return [by && `step ${by.number ?? ''} (${by.step})`, reason].filter(Boolean).join(': ');
+  return joined([by && `step ${by.number ?? ''} (${by.step})`, reason], ': ');
 }
 
 /** The arguments in an address; those of a broken link are none. */
@@ -168,26 +177,24 @@ function toolDetail(tool, agent, query, form) {
         replace('tools', tool.name, { agent, tab: tab === 'call' ? '' : tab, arguments: query.get('arguments') });
     },
   });
-  return h(
-    'div.stack',
-    h(
-      'div.row',
+  return inStack(
+    inRow(
       linkButton('‹ All', href('tools')),
-      h('h1', h('code', tool.name)),
-      [tool.section, tool.access, `${tool.timeout_s} s`, tool.source].map((text) => h('span.badge', text)),
-      h('small', `Offered to: ${tool.offered_to.join(', ') || 'no agent'}`),
-      tool.aliases?.length > 0 && h('small', `also: ${tool.aliases.join(', ')}`),
+      h('h1', mono(tool.name)),
+      [tool.section, tool.access, `${tool.timeout_s} s`, tool.source].map((text) => badge(text)),
+      small(`Offered to: ${tool.offered_to.join(', ') || 'no agent'}`),
+      tool.aliases?.length > 0 && small(`also: ${tool.aliases.join(', ')}`),
     ),
     h('p', tool.description),
-    !tool.offered && h('p.call-error.ask', `! Not offered to ${agent}: ${stepText(tool)}`),
+    !tool.offered && warning(`Not offered to ${agent}: ${stepText(tool)}`),
     list,
     panel,
   );
 }
 
 function callTab(tool, agent, form) {
-  const output = h('div.stack', { ariaLive: 'polite' });
-  const mayRun = tool.invocable && store.can('admin');
+  const output = inStack({ ariaLive: 'polite' });
+  const mayRun = tool.invocable && isAdmin();
   const run = button('Run', invoke, { class: 'primary', disabled: !mayRun, title: 'Run (Ctrl-Enter)' });
   const explain = button('Explain first', async () => fill(output, explanation(await ask(tool, agent, form.values()))));
   const curl = () =>
@@ -196,7 +203,7 @@ function callTab(tool, agent, form) {
   async function invoke() {
     if (!form.isValid()) return;
     form.showProblem('');
-    fill(output, h('p.muted', 'Running…'));
+    fill(output, muted('Running…'));
     try {
       const call = await api.post(pathTo('tools', tool.name, '/invoke'), { agent, arguments: form.values(), request: crypto.randomUUID() });
       fill(output, openCard(call));
@@ -207,12 +214,10 @@ function callTab(tool, agent, form) {
     }
   }
 
-  return h(
-    'div.stack',
+  return inStack(
     { onkeydown: (event) => event.key === 'Enter' && (event.ctrlKey || event.metaKey) && mayRun && run.click() },
     form.element,
-    h(
-      'div.row',
+    inRow(
       form.toggle,
       h('span.grow'),
       copyButton(() => `haft call ${tool.name} ${quote(JSON.stringify(form.values()))}`, 'Copy as command'),
@@ -221,8 +226,7 @@ function callTab(tool, agent, form) {
       run,
     ),
     !tool.invocable &&
-      h(
-        'p.muted',
+      muted(
         `${tool.name} cannot be run from the page. Ask the agent for it in the chat, or run it with \`haft call ${tool.name}\`.`,
       ),
     output,
@@ -239,12 +243,10 @@ function explainTab(tool, agent, form) {
   const request = (who) => ask(tool, who, hasValues ? form.values() : undefined);
   load(result, () => request(agent), explanation);
   const second = h('div');
-  return h(
-    'div.stack',
-    h(
-      'p.muted',
+  return inStack(
+    muted(
       hasValues
-        ? ['With these arguments: ', h('code', JSON.stringify(form.values()))]
+        ? ['With these arguments: ', mono(JSON.stringify(form.values()))]
         : `Is ${tool.name} offered to ${agent} at all? Fill in the form under Call to ask about one call.`,
     ),
     other.length > 0 &&
@@ -252,7 +254,7 @@ function explainTab(tool, agent, form) {
         [['', 'Compare with another agent…'], ...other.map((name) => [name])],
         '',
         (name) => name && load(second, () => request(name), explanation),
-        { ariaLabel: 'Compare with' },
+        { label: 'Compare with' },
       ),
     h('div.columns', result, second),
   );

@@ -33,7 +33,7 @@ export default function mount(root, { query }) {
         replace('usage', null, chosen);
         again();
       },
-      { ariaLabel: label },
+      { label: label },
     );
   const days = ['7', '30', '90'].map((count) => [count, `${count} days`]);
   const measures = [
