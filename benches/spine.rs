@@ -18,10 +18,10 @@ use serde_json::{Value, json};
 
 use crate::measure::{ROUNDS, head, median, middle, row, time, time_async};
 
-/// `cargo bench -- call` runs the parts whose name holds `call`.
+/// `cargo bench -- call read` runs the parts whose name holds `call` or `read`.
 fn main() {
-    let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_default();
-    let runs = |part: &str| part.contains(&wanted);
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
+    let runs = |part: &str| wanted.is_empty() || wanted.iter().any(|word| part.contains(word.as_str()));
     head();
     if runs("registration") {
         registration();
