@@ -5,9 +5,10 @@
 
 use std::fs::{DirBuilder, File};
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, Stat};
@@ -37,21 +38,20 @@ impl PrivateFolder {
     pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
         // Without a slash at the end, which would make the system follow a link.
         let path: PathBuf = path.components().collect();
-        DirBuilder::new().recursive(true).mode(0o700).create(&path).map_err(|error| StoreError::io(&path, error))?;
-        refuse_shared_folder(&path)?;
-        let handle = open_folder(CWD, &path, &path)?;
+        let create = || DirBuilder::new().recursive(true).mode(0o700).create(&path).map_err(|error| StoreError::io(&path, error));
+        let handle = open_folder(CWD, &path, &path, create, refuse_shared_folder)?;
         let path = real_path(&path, &handle).map_err(|error| StoreError::io(&path, error))?;
-        Ok(Self { path, handle })
+        Ok(Self { path, handle: handle.0 })
     }
 
     /// Opens a folder in this one, creating it.
     pub(super) fn folder(&self, name: &str) -> Result<Self, StoreError> {
         let path = self.path.join(name);
-        match rustix::fs::mkdirat(&self.handle, name, FOLDER_MODE) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(error) => return Err(StoreError::io(&path, error)),
-        }
-        let handle = open_folder(&self.handle, Path::new(name), &path)?;
+        let create = || match rustix::fs::mkdirat(&self.handle, name, FOLDER_MODE) {
+            Ok(()) | Err(Errno::EXIST) => Ok(()),
+            Err(error) => Err(StoreError::io(&path, error)),
+        };
+        let (handle, _) = open_folder(&self.handle, Path::new(name), &path, create, |_| Ok(()))?;
         Ok(Self { path, handle })
     }
 
@@ -109,12 +109,12 @@ impl PrivateFolder {
         Ok(rustix::fs::fsync(&self.handle)?)
     }
 
-    /// Narrows a file to 0600, if there is one. By name: opening and closing a database file would drop the locks that
+    /// Narrows a file to 0600; says whether there is one. By name: opening and closing a database file would drop the locks that
     /// another connection of this process holds on it.
-    pub(super) fn narrow(&self, name: &str) -> Result<(), StoreError> {
+    pub(super) fn narrow(&self, name: &str) -> Result<bool, StoreError> {
         let path = self.path.join(name);
         let failed = |error: io::Error| StoreError::io(&path, error);
-        let Some(stat) = self.stat(name).map_err(failed)? else { return Ok(()) };
+        let Some(stat) = self.stat(name).map_err(failed)? else { return Ok(false) };
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return Err(StoreError::untrusted(&path, "it is not an ordinary file: move it away"));
         }
@@ -122,7 +122,7 @@ impl PrivateFolder {
         if Mode::from_raw_mode(stat.st_mode) != FILE_MODE {
             rustix::fs::chmodat(&self.handle, name, FILE_MODE, AtFlags::empty()).map_err(|error| failed(error.into()))?;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Waits for the folder's lock, which the system releases even when the holder is killed.
@@ -143,10 +143,25 @@ impl PrivateFolder {
     }
 }
 
-/// Opens `name` beneath `parent` without following a link; `path` is what errors call it.
-fn open_folder(parent: impl std::os::fd::AsFd, name: &Path, path: &Path) -> Result<OwnedFd, StoreError> {
+/// Opens `name` beneath `parent` without following a link, and creates it if it is missing; `path` is what errors call it. Nearly always
+/// it is there, and then no call is made in vain. One that others may see is asked about before its mode is narrowed.
+fn open_folder(
+    parent: impl AsFd,
+    name: &Path,
+    path: &Path,
+    create: impl FnOnce() -> Result<(), StoreError>,
+    refuse_shared: fn(&Path) -> Result<(), StoreError>,
+) -> Result<(OwnedFd, Stat), StoreError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let handle = match rustix::fs::openat(parent, name, flags, Mode::empty()) {
+    let open = || rustix::fs::openat(&parent, name, flags, Mode::empty());
+    let opened = match open() {
+        Err(Errno::NOENT) => {
+            create()?;
+            open()
+        }
+        opened => opened,
+    };
+    let handle = match opened {
         Ok(handle) => handle,
         Err(Errno::LOOP | Errno::NOTDIR) => {
             return Err(StoreError::untrusted(path, "it is a symbolic link or a file: move it away, or set HAFT_HOME to a real folder"));
@@ -154,8 +169,11 @@ fn open_folder(parent: impl std::os::fd::AsFd, name: &Path, path: &Path) -> Resu
         Err(error) => return Err(StoreError::io(path, error)),
     };
     let stat = rustix::fs::fstat(&handle).map_err(|error| StoreError::io(path, error))?;
-    refuse_foreign(&stat, path)?;
     let mode = Mode::from_raw_mode(stat.st_mode);
+    if mode.intersects(Mode::RWXG | Mode::RWXO) {
+        refuse_shared(path)?;
+    }
+    refuse_foreign(&stat, path)?;
     if mode.contains(Mode::SVTX) {
         // Root owns /tmp: narrowing that would lock everyone out.
         return Err(StoreError::untrusted(path, "it is a folder that users share: set HAFT_HOME to a folder of your own"));
@@ -163,29 +181,24 @@ fn open_folder(parent: impl std::os::fd::AsFd, name: &Path, path: &Path) -> Resu
     if mode != FOLDER_MODE {
         rustix::fs::fchmod(&handle, FOLDER_MODE).map_err(|error| StoreError::io(path, error))?;
     }
-    Ok(handle)
+    Ok((handle, stat))
 }
 
 /// The path of an open folder, free of links: the system knows it, and asking takes two calls where following the path takes one for
 /// each of its parts.
-fn real_path(path: &Path, handle: &OwnedFd) -> io::Result<PathBuf> {
+fn real_path(path: &Path, (handle, stat): &(OwnedFd, Stat)) -> io::Result<PathBuf> {
     let known = std::fs::read_link(format!("/proc/self/fd/{}", handle.as_raw_fd())).ok();
-    let identity = |stat: Stat| (stat.st_dev, stat.st_ino);
-    let held = identity(rustix::fs::fstat(handle)?);
-    match known.filter(|path| rustix::fs::lstat(path).is_ok_and(|named| identity(named) == held)) {
+    let is_it = |named: Stat| (named.st_dev, named.st_ino) == (stat.st_dev, stat.st_ino);
+    match known.filter(|path| rustix::fs::lstat(path).is_ok_and(is_it)) {
         Some(path) => Ok(path),
         None => path.canonicalize(),
     }
 }
 
-/// Refuses a folder that other users may read and that holds other files: narrowing its mode would break its use.
+/// Refuses a folder that other users may see if it holds other files: narrowing its mode would break its use.
 fn refuse_shared_folder(path: &Path) -> Result<(), StoreError> {
     const OURS: [&str; 4] = ["haft.db", "spills", "pre-images", "alerts.log"];
     let failed = |error| StoreError::io(path, error);
-    let mode = Mode::from_raw_mode(path.metadata().map_err(failed)?.permissions().mode());
-    if !mode.intersects(Mode::RWXG | Mode::RWXO) {
-        return Ok(());
-    }
     for entry in path.read_dir().map_err(failed)? {
         let name = entry.map_err(failed)?.file_name();
         let name = name.to_string_lossy();
@@ -198,7 +211,8 @@ fn refuse_shared_folder(path: &Path) -> Result<(), StoreError> {
 }
 
 fn refuse_foreign(stat: &Stat, path: &Path) -> Result<(), StoreError> {
-    let me = rustix::process::geteuid().as_raw();
+    static ME: LazyLock<u32> = LazyLock::new(|| rustix::process::geteuid().as_raw());
+    let me = *ME;
     if stat.st_uid == me {
         return Ok(());
     }
@@ -209,6 +223,7 @@ fn refuse_foreign(stat: &Stat, path: &Path) -> Result<(), StoreError> {
 #[cfg(test)]
 mod tests {
     use std::io::ErrorKind;
+    use std::os::unix::fs::PermissionsExt;
 
     use super::*;
 

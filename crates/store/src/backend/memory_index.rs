@@ -121,7 +121,7 @@ fn connect(folder: &PrivateFolder, file: &str, path: &Path) -> Result<Connection
     if folder.stat(file).map_err(failed)?.is_none() {
         folder.create(file).map_err(failed)?;
     }
-    COMPANIONS.iter().try_for_each(|end| folder.narrow(&format!("{file}{end}")))?;
+    COMPANIONS.iter().try_for_each(|end| folder.narrow(&format!("{file}{end}")).map(drop))?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let mut connection = Connection::open_with_flags(path, flags).map_err(|error| StoreError::database(path, error))?;
     let version = prepare(&mut connection).map_err(|error| StoreError::database(path, error))?;

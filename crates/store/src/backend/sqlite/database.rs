@@ -11,7 +11,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use super::owners::Owners;
-use super::{SqliteOptions, open, running, writer};
+use super::{SqliteOptions, open, writer};
 use crate::backend::blocking::blocking;
 use crate::backend::write::{ChangeAnswer, StoreChange, WriteQueue};
 use crate::error::SqlFault;
@@ -61,14 +61,14 @@ pub(super) struct Database {
 impl Database {
     /// Opens it; the second part is a notice to the user.
     pub(super) fn open(folder: &Path, options: &SqliteOptions) -> Result<(Self, Option<String>), StoreError> {
-        let open::OpenDatabase { writer: connection, folder, path, notice } = open::open(folder, options.busy_timeout)?;
+        let open::OpenDatabase { writer: connection, folder, path, notice, none_running } = open::open(folder, options.busy_timeout)?;
         let queue = Arc::new(WriteQueue::new(path.clone(), options.append_patience));
         let owners = Arc::new(Owners::new(folder, options.busy_timeout));
         let (for_writer, its_owners) = (Arc::clone(&queue), Arc::clone(&owners));
         let file = Arc::new(DatabaseFile::new(&path)?);
         let for_checks = Arc::clone(&file);
-        // Asked with this connection, which has read the tables already: most starts need no reader at all.
-        let none_running = AtomicBool::new(running::is_empty(&connection));
+        // Asked when it was opened: most starts need no reader at all.
+        let none_running = AtomicBool::new(none_running);
         let thread = std::thread::Builder::new().name("haft-store".into());
         let writer = thread
             .spawn(move || writer::run(connection, for_writer, &its_owners, &for_checks))

@@ -28,22 +28,21 @@ pub(in crate::backend) fn known_version() -> i64 {
     i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
 }
 
-fn version(connection: &Connection) -> rusqlite::Result<i64> {
+/// The version of a database.
+pub(super) fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
 /// Refuses a database of a newer Haft.
-pub(super) fn refuse_newer(connection: &Connection, path: &Path) -> Result<(), StoreError> {
-    let found = version(connection).map_err(|error| StoreError::database(path, error))?;
+pub(super) fn refuse_newer(found: i64, path: &Path) -> Result<(), StoreError> {
     if found > known_version() {
         return Err(StoreError::Newer { path: path.to_owned(), found, known: known_version() });
     }
     Ok(())
 }
 
-/// Brings the database to the known version, each step whole or not at all.
-pub(super) fn apply(connection: &mut Connection) -> rusqlite::Result<()> {
-    let current = version(connection)?;
+/// Brings the database from its version to the known one, each step whole or not at all.
+pub(super) fn apply(connection: &mut Connection, current: i64) -> rusqlite::Result<()> {
     for (target, sql) in (1..).zip(MIGRATIONS) {
         if target > current {
             step(connection, target, sql)?;

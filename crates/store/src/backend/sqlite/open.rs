@@ -8,8 +8,8 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::database::DatabaseFile;
-use super::migrate;
 use super::salvage::{self, SalvagedRows};
+use super::{migrate, running};
 use crate::StoreError;
 use crate::backend::folder::PrivateFolder;
 
@@ -34,6 +34,8 @@ pub(super) struct OpenDatabase {
     pub(super) folder: PrivateFolder,
     pub(super) path: PathBuf,
     pub(super) notice: Option<String>,
+    /// Whether no call was noted as running.
+    pub(super) none_running: bool,
 }
 
 /// Opens the database in a folder, creating both. One process at a time: else two that meet a damaged file could set
@@ -43,27 +45,28 @@ pub(super) fn open(folder: &Path, busy_timeout: Duration) -> Result<OpenDatabase
     let timeout = busy_timeout.min(LONGEST_TIMEOUT);
     let path = folder.path().join(FILE);
     let Some(lock) = folder.lock(timeout)? else { return Err(StoreError::Locked { path }) };
-    let connected = connect(&folder, &path, timeout).and_then(|writer| {
+    let connected = connect(&folder, &path, timeout).and_then(|(writer, none_running)| {
         check_suspect(&writer, &path)?;
-        Ok(writer)
+        Ok((writer, none_running))
     });
-    let (writer, notice) = match connected {
+    let ((writer, none_running), notice) = match connected {
         Err(StoreError::Damaged { source, .. }) => {
             let aside = set_aside(&folder)?;
-            let mut writer = connect(&folder, &path, timeout)?;
+            let (mut writer, _) = connect(&folder, &path, timeout)?;
             // What cannot be opened at all leaves the new one empty.
             let salvaged = salvage::copy_rows(&folder.path().join(&aside), &mut writer).unwrap_or_default();
+            let none_running = running::is_empty(&writer);
             let notice = format!(
                 "the database {} was damaged ({source}); it was set aside as {aside} and a new one started{}",
                 path.display(),
                 recovered(salvaged)
             );
-            (writer, Some(notice))
+            ((writer, none_running), Some(notice))
         }
         outcome => (outcome?, None),
     };
     drop(lock);
-    Ok(OpenDatabase { writer, folder, path, notice })
+    Ok(OpenDatabase { writer, folder, path, notice, none_running })
 }
 
 fn recovered(salvaged: SalvagedRows) -> String {
@@ -114,15 +117,33 @@ fn check_suspect(writer: &Connection, path: &Path) -> Result<(), StoreError> {
     Err(StoreError::database(path, rusqlite::Error::SqliteFailure(corrupt, Some("some of its pages cannot be read".into()))))
 }
 
-fn connect(folder: &PrivateFolder, path: &Path, timeout: Duration) -> Result<Connection, StoreError> {
-    make_private(folder, path)?;
+fn connect(folder: &PrivateFolder, path: &Path, timeout: Duration) -> Result<(Connection, bool), StoreError> {
+    let has_log = make_private(folder, path)?;
     let failed = |error| StoreError::database(path, error);
     let mut writer = bare_connection(path, timeout).map_err(failed)?;
     // Until its version is known the file must stay as it is, and closing would move the log into it. Afterwards `empty_log` decides.
     writer.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(failed)?;
-    migrate::refuse_newer(&writer, path)?;
-    prepare(&mut writer).map_err(failed)?;
-    Ok(writer)
+    let (version, none_running) = look(&mut writer).map_err(failed)?;
+    migrate::refuse_newer(version, path)?;
+    prepare(&mut writer, version).map_err(failed)?;
+    if !has_log {
+        // The name of the log must be on disk before anything in it counts. SQLite is built to leave that to us, because it would wait
+        // for the folder with the first commit of every process.
+        folder.sync().map_err(|error| StoreError::io(path, error))?;
+    }
+    Ok((writer, none_running))
+}
+
+/// The version of the schema, and whether no call is noted as running. In one transaction, which takes the locks once; it reads the
+/// schema, so that damage there shows now. That of a newer Haft may be none that can be read.
+fn look(writer: &mut Connection) -> rusqlite::Result<(i64, bool)> {
+    let transaction = writer.transaction()?;
+    let version = migrate::version(&transaction)?;
+    if version > migrate::known_version() {
+        return Ok((version, false));
+    }
+    transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    Ok((version, running::is_empty(&transaction)))
 }
 
 /// A connection that only reads, to a database that is open already. Made for the first question: most short runs ask none.
@@ -137,14 +158,16 @@ pub(super) fn open_reader(file: &DatabaseFile, busy_timeout: Duration) -> Result
     open().map_err(|error| StoreError::database(file.path(), error))
 }
 
-/// SQLite gives its companions the mode of the database, so it is enough to create that one with the right mode.
-fn make_private(folder: &PrivateFolder, path: &Path) -> Result<(), StoreError> {
+/// SQLite gives its companions the mode of the database, so it is enough to create that one with the right mode. Says whether there is a
+/// log.
+fn make_private(folder: &PrivateFolder, path: &Path) -> Result<bool, StoreError> {
     let failed = |error| StoreError::io(path, error);
-    if folder.stat(FILE).map_err(failed)?.is_none() {
+    let [is_there, has_log, _] = COMPANIONS.map(|end| folder.narrow(&format!("{FILE}{end}")));
+    if !is_there? {
         folder.create(FILE).map_err(failed)?;
         folder.sync().map_err(failed)?;
     }
-    COMPANIONS.iter().try_for_each(|end| folder.narrow(&format!("{FILE}{end}")))
+    has_log
 }
 
 fn bare_connection(path: &Path, timeout: Duration) -> rusqlite::Result<Connection> {
@@ -156,9 +179,7 @@ fn bare_connection(path: &Path, timeout: Duration) -> rusqlite::Result<Connectio
 }
 
 /// FULL: a commit is on disk when it returns, whatever happens to the machine then.
-fn prepare(writer: &mut Connection) -> rusqlite::Result<()> {
-    // Reads the schema, so that damage there shows now.
-    writer.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+fn prepare(writer: &mut Connection, version: i64) -> rusqlite::Result<()> {
     writer.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
     writer.pragma_update(None, "synchronous", "FULL")?;
     writer.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
@@ -167,7 +188,7 @@ fn prepare(writer: &mut Connection) -> rusqlite::Result<()> {
     // record, which is a third of what a record costs.
     writer.pragma_update(None, "ignore_check_constraints", true)?;
     writer.pragma_update_and_check(None, "journal_size_limit", WAL_KEPT, |_| Ok(()))?;
-    migrate::apply(writer)
+    migrate::apply(writer, version)
 }
 
 /// Moves a log that is longer than `most` into the database, before that is closed.
