@@ -61,7 +61,7 @@ use self::beneath::Way;
 use self::blocking::{Call, blocking};
 use self::protected::{ProtectedRules, Refusals};
 use self::reader::OpenFile;
-use self::resolve::{Resolved, resolve, resolve_entry};
+use self::resolve::{Resolved, real_path, resolve, resolve_entry};
 use self::roots::Roots;
 use self::write::Expected;
 
@@ -132,8 +132,7 @@ impl LocalFiles {
         let roots = Roots::open(&root, &read_only_roots, &writable_roots, way)?;
         let mut rules = ProtectedRules::new(&deny_read, &denied_by_rules, allow_secrets)?;
         for path in protected {
-            let real = resolve(&roots, &rules, &path)?.path;
-            rules.protect_own(&real);
+            rules.protect_own(&real_path(&roots, &rules, &path)?);
         }
         git::protect(&roots, &mut rules);
         deny_read.extend(hidden);

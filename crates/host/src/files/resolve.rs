@@ -18,7 +18,7 @@ use haft_text::paths::lexical;
 use rustix::fs::{AtFlags, FileType, readlinkat, statat};
 use rustix::io::Errno;
 
-use super::beneath::{DIRECTORY, open_name};
+use super::beneath::{DIRECTORY, open_beneath, open_name};
 use super::protected::{ProtectedRules, Refusals};
 use super::roots::{Root, RootedPath, Roots};
 use super::spelling;
@@ -47,6 +47,21 @@ pub(super) fn resolve(roots: &Roots, rules: &ProtectedRules, requested: &Path) -
 /// The same, but no link is followed: the path is the place itself, and cannot be opened while a link is on the way.
 pub(super) fn resolve_entry(roots: &Roots, rules: &ProtectedRules, requested: &Path) -> Result<Resolved, ToolError> {
     walked(PathWalk { is_literal: true, ..PathWalk::from_the_workspace(roots, rules, requested)? })
+}
+
+/// Where a path leads that the user's settings name. If the kernel finds no link in what is there of it, that is itself: a call for each
+/// name that is missing, and one for all others.
+pub(super) fn real_path(roots: &Roots, rules: &ProtectedRules, requested: &Path) -> Result<PathBuf, ToolError> {
+    if is_free_of_links(roots, requested) { Ok(requested.to_owned()) } else { Ok(resolve(roots, rules, requested)?.path) }
+}
+
+fn is_free_of_links(roots: &Roots, path: &Path) -> bool {
+    let Ok(names) = path.strip_prefix("/") else { return false };
+    let is_plain = names.components().all(|part| matches!(part, Component::Normal(_)));
+    let Some(machine) = roots.at(Path::new("/")).filter(|_| is_plain && !names.as_os_str().is_empty()) else { return false };
+    let opened = names.ancestors().map(|names| open_beneath(machine, names, DIRECTORY));
+    let mut there = opened.skip_while(|opened| matches!(opened, Err(Errno::NOENT)));
+    matches!(there.next(), Some(Ok(_)))
 }
 
 fn walked(mut walk: PathWalk<'_>) -> Result<Resolved, ToolError> {

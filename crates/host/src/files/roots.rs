@@ -1,11 +1,13 @@
 //! The directories a session may use, each held open from the start.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::ffi::OsString;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use haft_contract::{ToolError, Zone};
-use rustix::fs::{CWD, Mode, fstat, openat, stat};
+use rustix::fs::{CWD, Mode, fstat, openat, readlink, stat};
 
 use super::beneath::{CHOSEN_DIRECTORY, Way};
 use super::cached;
@@ -27,11 +29,12 @@ impl Root {
             ToolError::validation(format!("The folder '{}' cannot be opened: {why}. Give the path of a folder.", path.display()))
         };
         let handle = openat(CWD, path, CHOSEN_DIRECTORY, Mode::empty()).map_err(|errno| failed(&errno))?;
-        let path = path.canonicalize().map_err(|error| failed(&error))?;
-        let (held, named) = (fstat(&handle).map_err(|errno| failed(&errno))?, stat(&path).map_err(|errno| failed(&errno))?);
-        if (held.st_dev, held.st_ino) != (named.st_dev, named.st_ino) {
-            return Err(failed(&"it changed meanwhile"));
-        }
+        let held = fstat(&handle).map_err(|errno| failed(&errno))?;
+        let is_held = |path: &PathBuf| stat(path).is_ok_and(|named| (held.st_dev, held.st_ino) == (named.st_dev, named.st_ino));
+        let path = match known_path(&handle).filter(is_held) {
+            Some(path) => path,
+            None => path.canonicalize().ok().filter(is_held).ok_or_else(|| failed(&"it changed meanwhile"))?,
+        };
         let is_local = cached::is_local(&handle);
         Ok(Self { handle, path, zone, way, is_local })
     }
@@ -52,6 +55,13 @@ impl Root {
     pub(super) fn is_local(&self) -> bool {
         self.is_local
     }
+}
+
+/// The path of an open directory, free of links, as far as the system knows it: one call, where following the path takes one for each
+/// of its names.
+fn known_path(handle: &OwnedFd) -> Option<PathBuf> {
+    let path = readlink(format!("/proc/self/fd/{}", handle.as_raw_fd()), Vec::new()).ok()?;
+    Some(OsString::from_vec(path.into_bytes()).into())
 }
 
 /// A root and the way beneath it.
