@@ -85,6 +85,7 @@ mod suite {
     mod skills;
     mod small_model;
     mod spawn_options;
+    mod start;
     mod state;
     mod structured;
     mod sub_agent_attacks;

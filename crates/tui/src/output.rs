@@ -68,12 +68,11 @@ enum OutputTarget {
 
 impl OutputTarget {
     fn detect(stream: &impl RawStream) -> Self {
-        let coloured = AutoStream::choice(stream) != ColorChoice::Never;
-        match (stream.is_terminal(), coloured && !is_plain()) {
-            (false, _) => Self::Pipe,
-            (true, false) => Self::PlainTerminal,
-            (true, true) => Self::Terminal,
+        if !stream.is_terminal() {
+            return Self::Pipe;
         }
+        let coloured = AutoStream::choice(stream) != ColorChoice::Never;
+        if coloured && !is_plain() { Self::Terminal } else { Self::PlainTerminal }
     }
 }
 
@@ -83,8 +82,8 @@ impl Output {
         if plain {
             PLAIN_FLAG.store(true, Ordering::Relaxed);
         }
-        let (terminal, target) = (io::stdout().is_terminal(), OutputTarget::detect(&io::stdout()));
-        Self { json, verbose, width: width(terminal), target }
+        let target = OutputTarget::detect(&io::stdout());
+        Self { json, verbose, width: width(target != OutputTarget::Pipe), target }
     }
 
     /// Whether symbols may be printed.

@@ -142,7 +142,9 @@ impl Wire {
         calls: Calls,
     ) -> Result<WorkspaceOptions, Failure> {
         let workspace = &self.settings.config.workspace;
-        let real = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+        // The workspace was resolved when the settings were read.
+        let real = if *root == *self.settings.workspace { None } else { root.canonicalize().ok() };
+        let real = real.unwrap_or_else(|| root.to_owned());
         let roots = |access| workspace.roots.iter().filter(move |root| root.access == access).map(|root| root.path.clone());
         Ok(WorkspaceOptions {
             root: root.to_owned(),

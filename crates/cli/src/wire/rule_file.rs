@@ -35,16 +35,19 @@ pub(super) fn own_file(named: Option<PathBuf>, workspace: &Path) -> Result<PathB
 /// Refuses a file in the project's own folder: others get it with the project.
 fn not_in_project(file: PathBuf, workspace: &Path) -> Result<PathBuf, String> {
     let project = workspace.join(".haft");
-    let folders = [real(&project), project];
+    // The workspace has no links itself.
+    let is_link = project.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+    let folders = [if is_link { real(&project) } else { project.clone() }, project];
     if [real(&file), file.clone()].iter().any(|file| folders.iter().any(|folder| file.starts_with(folder))) {
         return Err(format!("'{}' is in the project's folder, and a project's file can allow nothing", file.display()));
     }
     Ok(file)
 }
 
-/// With every link followed, as far as the path is there.
+/// With every link followed, as far as the path is there. One look at each name that is missing, and one way along those that are not.
 fn real(path: &Path) -> PathBuf {
-    let known = path.ancestors().find_map(|known| Some((known.canonicalize().ok()?, path.strip_prefix(known).ok()?)));
+    let mut there = path.ancestors().filter(|known| known.symlink_metadata().is_ok());
+    let known = there.find_map(|known| Some((known.canonicalize().ok()?, path.strip_prefix(known).ok()?)));
     known.map_or_else(|| path.to_owned(), |(known, rest)| if rest.as_os_str().is_empty() { known } else { known.join(rest) })
 }
 
