@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use haft_contract::{ChangeMode, Effect, ExecHost, JobOptions, ShellCommand, ToolError};
 use haft_host::{EgressProxy, SandboxPaths};
@@ -10,6 +10,8 @@ use haft_sandbox::{NetworkAccess, OverlayLayer, is_system_path};
 
 use crate::changes::ChangeStore;
 use crate::checkpoint::Checkpoint;
+use crate::concurrent_runs::{MOST_WAIT, PAUSE, is_beside_mover};
+use crate::folder_moves::FolderMoves;
 use crate::job::{JobFacts, LocalJob, SpawnedCommand};
 use crate::moved_workspace::{Attempts, MovedPath, keeps_moving, was_moved};
 use crate::protection::{GitAccess, RunProtection};
@@ -54,6 +56,7 @@ impl JobStart {
             self.command = self.command.with_read_only_view();
         }
         let mut attempts = Attempts::begin();
+        let began = Instant::now();
         loop {
             let (sandboxer, changes) = (Arc::clone(&sandboxer), Arc::clone(&changes));
             let root = sandboxer.files().root().to_owned();
@@ -72,6 +75,7 @@ impl JobStart {
                         return Err(keeps_moving(&root));
                     }
                 },
+                Err(error) if is_beside_mover(&error) && began.elapsed() < MOST_WAIT => tokio::time::sleep(PAUSE).await,
                 Err(error) if was_moved(&error) => {
                     if !attempts.may_try_again() {
                         return Err(keeps_moving(&root));
@@ -89,13 +93,14 @@ impl JobStart {
         let paths = if is_sandboxed { sandboxer.paths() } else { SandboxPaths { writable: files.writable(), ..SandboxPaths::default() } };
         let searched = SandboxPaths { identities: paths.identities.clone(), ..SandboxPaths::default() };
         self.confine(paths, sandboxer, changes).map_err(|error| match searched.moved() {
-            Some(path) if is_sandboxed && !was_moved(&error) => error.with_source(MovedPath(path)),
+            Some(path) if is_sandboxed && !was_moved(&error) && !is_beside_mover(&error) => error.with_source(MovedPath(path)),
             _ => error,
         })
     }
 
     fn confine(&self, mut paths: SandboxPaths, sandboxer: &Sandboxer, changes: &ChangeStore) -> Result<StartedRun, ToolError> {
         let (command, options, files) = (&self.command, &self.options, sandboxer.files());
+        let moves = FolderMoves::settle(command, options, sandboxer, &mut paths)?;
         let staged = match command.change_mode() {
             ChangeMode::Direct => None,
             ChangeMode::Staged if command.has_read_only_view() => None,
@@ -106,9 +111,6 @@ impl JobStart {
         let writes_directly = staged.is_none() && command.writable_tree().is_some() && !command.has_read_only_view();
         let triggers = writes_directly.then(|| TriggerSnapshot::take(files.root()));
         let (protection, layers) = prepare_protection(command, options, sandboxer, &mut paths)?;
-        if self.runs_beside_staged(sandboxer) {
-            paths.pinned.extend_from_slice(&paths.masked);
-        }
         let report = self.report_path(sandboxer).and_then(|path| SetupReport::create(path).ok());
         let setup = RunSetup {
             session: &options.session,
@@ -120,6 +122,7 @@ impl JobStart {
             terminal: options.terminal.is_some(),
             overlay,
             layers,
+            fixed: moves.fixed,
             removals: protection.as_ref().and_then(RunProtection::removals).map(Path::to_owned),
             report: report.as_ref().map(|report| report.path().to_owned()),
         };
@@ -129,7 +132,7 @@ impl JobStart {
             sandbox: confined.guard,
             proxy: None,
             gaps: confined.gaps,
-            hint: ProtectedPathHint::new(Arc::clone(files), confined.protected),
+            hint: ProtectedPathHint::new(Arc::clone(files), confined.protected).with_pinned(moves.pinned),
             staged: Mutex::new(staged),
             triggers,
             protection,
@@ -137,18 +140,11 @@ impl JobStart {
             is_dry_run: command.change_mode() == ChangeMode::Review,
             writable,
             root: files.root().to_owned(),
+            entry: moves.entry,
         };
         let spawned = SpawnedCommand::spawn(confined.command.to_std(), facts.terminal, options);
         let spawned = spawned.map_err(|error| spawn_error(command.shell(), error))?;
         Ok(StartedRun { spawned, facts, guard, report: report.filter(|_| confined.reports_setup) })
-    }
-
-    /// Whether commands whose changes are staged may run beside this one, which changes the workspace directly. What an overlay hides is
-    /// visible under another name once the folder beneath is moved, so this command cannot move folders with secrets.
-    fn runs_beside_staged(&self, sandboxer: &Sandboxer) -> bool {
-        let changes = &sandboxer.options().changes;
-        let stays = self.options.background || self.options.serves_calls;
-        stays && self.command.change_mode() == ChangeMode::Direct && (changes.stages_unattended || !changes.guarded.is_empty())
     }
 
     /// The FIFO of this attempt: a former launcher may still have its own open.

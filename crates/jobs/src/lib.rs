@@ -8,7 +8,9 @@
 
 mod changes;
 pub mod checkpoint;
+mod concurrent_runs;
 mod environment;
+mod folder_moves;
 mod git;
 mod guarded_paths;
 mod helpers;

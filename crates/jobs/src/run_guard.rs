@@ -12,6 +12,8 @@ use haft_text::display;
 use tokio::task::JoinHandle;
 
 use crate::changes::StagedRun;
+use crate::concurrent_runs::RunEntry;
+use crate::folder_moves::PinnedFolders;
 use crate::protection::RunProtection;
 use crate::temporary_files::TemporaryFiles;
 use crate::triggers::{self, TriggerSnapshot};
@@ -46,6 +48,9 @@ pub(crate) struct RunGuard {
     pub(crate) writable: Vec<PathBuf>,
     /// The workspace. Not the sandboxer: that holds the list of jobs, and a job must not keep alive what ends it.
     pub(crate) root: PathBuf,
+    /// Its place among the running commands, if folders with secrets can be moved.
+    #[expect(dead_code, reason = "dropped with the guard")]
+    pub(crate) entry: Option<RunEntry>,
 }
 
 impl RunGuard {
@@ -150,11 +155,16 @@ fn blocked_note(decision: &NetworkDecision) -> Option<String> {
 pub(crate) struct ProtectedPathHint {
     files: Arc<LocalFiles>,
     paths: Vec<PathBuf>,
+    pinned: PinnedFolders,
 }
 
 impl ProtectedPathHint {
     pub(crate) fn new(files: Arc<LocalFiles>, paths: Vec<PathBuf>) -> Self {
-        Self { files, paths }
+        Self { files, paths, pinned: PinnedFolders::default() }
+    }
+
+    pub(crate) fn with_pinned(self, pinned: PinnedFolders) -> Self {
+        Self { pinned, ..self }
     }
 
     fn explain(&self, output: &[u8]) -> Option<String> {
@@ -166,7 +176,7 @@ impl ProtectedPathHint {
             Some(path) if *path == git => Some(READ_ONLY_GIT.into()),
             Some(path) => self.files.locate(path).ok()?.no_write().map(|why| why.trim_end_matches('.').to_owned()),
             None if self.paths.contains(&git) && output.lines().any(|line| self.is_clone_into_root(line)) => Some(READ_ONLY_GIT.into()),
-            None => None,
+            None => output.lines().filter(is_refusal).find_map(|line| self.pinned.explain(line, self.files.root())),
         }
     }
 

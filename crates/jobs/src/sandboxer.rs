@@ -71,6 +71,8 @@ pub(crate) struct RunSetup<'a> {
     pub(crate) overlay: Option<Overlay>,
     /// Overlays of repositories. Those without one are read-only.
     pub(crate) layers: Vec<OverlayLayer>,
+    /// Files whose folders it cannot rename.
+    pub(crate) fixed: Vec<PathBuf>,
     /// The socket at which removals of repositories are asked for.
     pub(crate) removals: Option<PathBuf>,
     /// The FIFO that is told when everything is mounted.
@@ -141,6 +143,19 @@ impl Sandboxer {
         }
         staging_gap(&self.options.changes.folder, &self.files.writable())
     }
+    /// Whether a command of this host is not set up where something else is than what was found there.
+    pub(crate) fn compares_mounts(&self, host: ExecHost) -> bool {
+        let selected = self.select(self.backend(host), self.options.required, &SandboxPolicy::default());
+        // Where no sandbox works, the command itself says so.
+        selected.map_or(true, |selected| selected.sandbox.reports_setup())
+    }
+    fn backend(&self, host: ExecHost) -> SandboxBackend {
+        match host {
+            ExecHost::Sandbox => self.options.sandbox,
+            ExecHost::Container => SandboxBackend::Container,
+            _ => SandboxBackend::None,
+        }
+    }
     /// Folders as the guards of runs have seen them.
     pub(crate) fn folders(&self) -> &Arc<FolderCache> {
         &self.folders
@@ -155,11 +170,7 @@ impl Sandboxer {
         let shell = planned.shell();
         check_directory(&shell.directory)?;
         lookup::check_scripts(planned.scripts())?;
-        let choice = match shell.host {
-            ExecHost::Sandbox => self.options.sandbox,
-            ExecHost::Container => SandboxBackend::Container,
-            _ => SandboxBackend::None,
-        };
+        let choice = self.backend(shell.host);
         if choice == SandboxBackend::None {
             return self.wrap_unconfined(planned, setup);
         }
@@ -233,7 +244,7 @@ impl Sandboxer {
         run: ViewLimits<'_>,
         setup: RunSetup<'_>,
     ) -> Result<(SandboxPolicy, Vec<(OsString, OsString)>), ToolError> {
-        let RunSetup { session, mut paths, network, shared_network, overlay, mut layers, removals, report, .. } = setup;
+        let RunSetup { session, mut paths, network, shared_network, overlay, mut layers, fixed, removals, report, .. } = setup;
         // Rules know them by their place.
         let outside: Vec<PathBuf> = self.options.readable.iter().flat_map(|globs| paths_outside(self.files.root(), globs)).collect();
         note_identities(&mut paths, outside.iter())?;
@@ -253,7 +264,7 @@ impl Sandboxer {
         protected.extend(self.options.protected.iter().filter(exists).cloned());
         pinned.extend(self.options.protected.iter().filter(exists).cloned());
         masked.extend(self.options.hidden.iter().cloned());
-        pinned.extend(outside.iter().cloned());
+        pinned.extend(outside.iter().cloned().chain(fixed));
         masked.extend(outside);
         masked.extend(std::env::home_dir().map(|home| usual_secrets(&home)).unwrap_or_default());
         if run.read_only {

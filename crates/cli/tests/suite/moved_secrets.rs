@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -77,6 +78,7 @@ fn scene() -> Scene {
         scene.write(&format!("{folder}/.env.example"), "none\n");
     }
     scene.write("decoy/conf/.env", "decoy\n");
+    scene.write("web/page", "page\n");
     for folder in ["vendor/lib", "vendor/two", "decoy/two"] {
         scene.write(&format!("{folder}/file"), "text\n");
         user_git_text(&scene, folder, &["init", "-q"]);
@@ -174,9 +176,89 @@ fn job_that_writes_files_all_the_time_delays_no_command() {
     }
 }
 
+/// Moves folders with secrets for some seconds, in the foreground, and counts how often it did.
+const MOVER: &str = "touch ready; n=0; while [ $SECONDS -lt 4 ]; do mv mid nid && mv nid mid && n=$((n + 1)); done; echo moved $n times";
+
+/// Looks for secrets for some seconds.
+const LONG_LOOK: &str = "for i in $(seq 400); do cat */*/.e* */*/*/.e*; sleep 0.01; done 2>/dev/null; echo looked";
+
+/// What hides secrets from these does not follow a folder: arguments of the call, and settings.
+const EXPOSED: &[(&str, &str, &str)] = &[("dry run", "\"dry_run\": true", ""), ("staged", "", "exec.changes = 'staged'\n")];
+
+fn line_call(scene: &Scene, line: &str, more: &str) -> CallResult {
+    let mut arguments: Value = serde_json::from_str(&format!("{{{more}}}")).unwrap();
+    arguments["command"] = json!(line);
+    arguments["timeout"] = json!(60);
+    call(scene, "exec", &arguments)
+}
+
+fn wait_for(scene: &Scene, name: &str) {
+    let began = Instant::now();
+    while !scene.file(name).exists() {
+        assert!(began.elapsed() < Duration::from_secs(30), "no {name}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// In whatever process and session: neither runs while the other does, and both run.
+#[test]
+fn command_that_moves_folders_and_one_with_an_overlay_do_not_run_together() {
+    let wrong = Mutex::new(Vec::new());
+    on_threads(2, EXPOSED, |(what, more, config)| {
+        let scene = scene();
+        std::thread::scope(|scope| {
+            let mover = scope.spawn(|| run_line(&scene, MOVER));
+            wait_for(&scene, "ready");
+            scene.configure(config);
+            let exposed = line_call(&scene, LONG_LOOK, more);
+            let mover = mover.join().unwrap();
+            let has_moved = mover.text().contains("moved ") && !mover.text().contains("moved 0 ");
+            let is_shown = reveals(exposed.value.to_string().as_bytes(), CANARY);
+            if is_shown || !exposed.text().contains("looked") || !has_moved {
+                wrong.lock().unwrap().push(format!("{what}: {}\n    {}", mover.brief(), exposed.brief()));
+            }
+        });
+    });
+    let wrong = wrong.into_inner().unwrap();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The other way round: the folder stays where it is, the result says why, and afterwards it can be moved.
+#[test]
+fn command_beside_one_with_an_overlay_cannot_move_folders_with_secrets() {
+    let scene = scene();
+    std::thread::scope(|scope| {
+        let exposed = scope.spawn(|| line_call(&scene, &format!("cat mid/conf/plain; {LONG_LOOK}"), "\"dry_run\": true"));
+        wait_for_a_run(&scene);
+        let refused = run_line(&scene, "mv mid nid; mv web other; ls -d mid other");
+        assert!(refused.text().contains("holds files that are hidden from commands"), "{}", refused.brief());
+        assert!(scene.file("mid").exists() && scene.file("other").exists(), "{}", refused.brief());
+        let exposed = exposed.join().unwrap();
+        let is_shown = reveals(exposed.value.to_string().as_bytes(), CANARY);
+        assert!(!is_shown && exposed.text().contains("plain") && exposed.text().contains("looked"), "{}", exposed.brief());
+    });
+    let moved = run_line(&scene, "mv mid nid && cat nid/conf/plain nid/conf/.e*");
+    assert!(moved.text().contains("plain") && !reveals(moved.value.to_string().as_bytes(), CANARY), "{}", moved.brief());
+    assert!(scene.file("nid/conf/.env").exists());
+}
+
+/// Until a command is on the list of those that run.
+fn wait_for_a_run(scene: &Scene) {
+    let (list, began) = (scene.path("home/.local/share/haft/run/moves"), Instant::now());
+    let is_listed = || fs::read_dir(&list).is_ok_and(|entries| entries.flatten().any(|entry| entry.file_name() != "gate"));
+    while !is_listed() {
+        assert!(began.elapsed() < Duration::from_secs(30), "nothing is listed");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
 #[test]
 fn ordinary_user_is_shown_no_moved_secret() {
-    let words =
-        ["suite::moved_secrets::folders_that_a_job_moves", "suite::moved_secrets::job_that_writes", "suite::moved_secrets::secrets_that"];
+    let words = [
+        "suite::moved_secrets::folders_that_a_job_moves",
+        "suite::moved_secrets::job_that_writes",
+        "suite::moved_secrets::secrets_that",
+        "suite::moved_secrets::command_",
+    ];
     println!("{}", haft_testkit::again_as_an_ordinary_user(&words, &[(HAFT, &haft())]).unwrap_or_else(|said| panic!("{said}")));
 }

@@ -27,9 +27,12 @@ impl Sandboxer {
         let sandbox = &*selected.sandbox;
         let view = ViewLimits { read_only: false, adds_packages: true, limits: CommandLimits::default(), program_folder: None };
         let session = format!("mcp-{}", server.name);
+        let paths = server_paths(self.paths(), folders);
         let setup = RunSetup {
             session: &session,
-            paths: server_paths(self.paths(), folders),
+            // It may run for as long as any command, also beside those that a move would show a secret.
+            fixed: paths.masked.clone(),
+            paths,
             network,
             shared_network: None,
             terminal: false,

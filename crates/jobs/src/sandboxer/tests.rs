@@ -25,6 +25,7 @@ fn command_does_not_run_where_secrets_were_not_looked_for_unless_that_is_accepte
             terminal: false,
             overlay: None,
             layers: Vec::new(),
+            fixed: Vec::new(),
             removals: None,
             report: None,
         };
