@@ -29,6 +29,7 @@ mod messages;
 mod migrate;
 mod objects;
 mod presence;
+mod put_calls;
 mod retention;
 mod running;
 mod server;
@@ -181,7 +182,7 @@ impl CallLog for PostgresLog {
     }
 
     fn keep(&self, image: PreImageRecord) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(self.write(StoreChange::Image(image)))
+        Box::pin(self.write(StoreChange::Images(vec![image])))
     }
 
     fn keep_all(&self, images: Vec<PreImageRecord>) -> BoxFuture<'_, Result<(), StoreError>> {

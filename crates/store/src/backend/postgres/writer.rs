@@ -15,7 +15,7 @@ use super::failure::Failure;
 use super::link::Link;
 use super::presence::Presences;
 use super::server::Server;
-use super::{automation, calls, channels, jobs, session_change};
+use super::{automation, calls, channels, jobs, put_calls, session_change};
 use crate::backend::write::{ChangeAnswer, QueueItem, StoreChange, WriteQueue};
 use crate::{ServerFault, StoreError};
 
@@ -142,7 +142,7 @@ impl Writer {
         let is_plain = |item: &QueueItem| matches!(item.change, StoreChange::Record(_) | StoreChange::Nothing);
         let work = async {
             if !careful && group.iter().all(is_plain) {
-                return calls::put_at_once(link, group, &self.presences).await;
+                return put_calls::put_at_once(link, group, &self.presences).await;
             }
             let begun = link.simple_query(BEGIN).await?;
             let mut answers = Vec::with_capacity(group.len());
@@ -187,7 +187,6 @@ impl Writer {
 /// The only rule a pre-image can break is that its call must be there.
 fn own_error(failure: Failure, change: &StoreChange, server: &str) -> StoreError {
     let image = match change {
-        StoreChange::Image(image) => Some(image),
         StoreChange::Images(images) => images.first(),
         _ => None,
     };
