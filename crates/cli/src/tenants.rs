@@ -18,7 +18,7 @@ pub(crate) use self::address::{blob_address, schema, store_address};
 pub(crate) use self::folder::make_private;
 pub(crate) use self::folder::{TenantFolder, TenantsFolder};
 #[cfg(feature = "postgres")]
-pub(crate) use self::lines::{LineSender, ServerAsk, ServerWord, TurnOrder, TurnReport, WorkerSeat, own_lines, write_lines};
+pub(crate) use self::lines::{LineSender, NO_WORKER, ServerAsk, ServerWord, TurnOrder, TurnReport, WorkerSeat, own_lines, write_lines};
 pub(crate) use self::process::command;
 pub(crate) use self::record::{FollowedUsers, MOST_USERS, TenantRecord};
 

@@ -104,8 +104,8 @@ pub(crate) use self::trust::{TrustedFolder, TrustedFolders};
 pub(crate) use self::work_limits::WorkLimits;
 #[cfg(feature = "postgres")]
 pub(crate) use self::workers::{
-    CallWork, FleetLink, SessionScope, TenantTurn, TurnWork, WorkBody, end_tenant_work, failure as fleet_failure, serve_metrics,
-    store_said, unheard_texts,
+    CallWork, FleetLink, SessionScope, TenantWork, TurnWork, WorkBody, end_tenant_work, failure as fleet_failure, renew_limits,
+    renew_limits_in, serve_metrics, store_said, unheard_texts,
 };
 /// What a server with workers gives turns to.
 #[cfg(feature = "postgres")]
@@ -167,6 +167,8 @@ pub(crate) struct Wire {
     served: Option<ServedParts>,
     /// Where it works for a server: what that allows.
     limits: Option<Arc<WorkLimits>>,
+    /// The id of the session of a call, where servers know it.
+    call_session: Option<String>,
 }
 
 /// What conversations of one server share: the questions that its pages answer, and the database.
@@ -214,6 +216,7 @@ impl Wire {
             channels: OnceLock::new(),
             served: None,
             limits: None,
+            call_session: None,
         };
         wire.register_channels()?;
         wire.register_media()?;
@@ -235,7 +238,7 @@ impl Wire {
         let prompts = Arc::new(Prompts::new(&settings, &policy, &self.registry));
         let (registry, mcp, served) = (Arc::clone(&self.registry), Arc::clone(&self.mcp), self.served.clone());
         let (memory, channels, limits) = (OnceLock::new(), OnceLock::new(), self.limits.clone());
-        Ok(Self { settings, registry, policy, prompts, mcp, memory, channels, served, limits })
+        Ok(Self { settings, registry, policy, prompts, mcp, memory, channels, served, limits, call_session: None })
     }
 
     /// The same, for the conversations of a server.
@@ -252,6 +255,13 @@ impl Wire {
     pub(crate) fn working(mut self, parts: &ServedParts) -> Self {
         self.served = Some(parts.clone());
         self.channels = OnceLock::new();
+        self
+    }
+
+    /// The same, for a call in a session with this id.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn in_session(mut self, id: Option<String>) -> Self {
+        self.call_session = id;
         self
     }
 

@@ -86,7 +86,24 @@ fn set(common: &Common, tenants: &TenantsFolder, name: &str, pairs: &[String], o
     settings::change(&mut record, pairs)?;
     settings::check(common, &record)?;
     tenant.write(&record)?;
+    #[cfg(feature = "postgres")]
+    if wire::store_address().is_some() {
+        tell_workers(&record)?;
+    }
     output.show(|| json!({ "name": name, "settings": record.settings }), || record.limits())
+}
+
+/// Work that waits for a worker has the limits of when it was given.
+#[cfg(feature = "postgres")]
+fn tell_workers(record: &TenantRecord) -> Result<(), Failure> {
+    let told = super::block_on(async {
+        let store = wire::store(&wire::data_folder()?)?;
+        Ok::<_, Failure>(wire::renew_limits_in(&store, record.clone()).await?)
+    });
+    told.map_err(|failure| {
+        let message = format!("the settings are saved, but work that waits for a worker keeps the earlier ones: {}", failure.message);
+        Failure::failed("execution_error", message).help("run the same command again")
+    })
 }
 
 fn remove(tenants: &TenantsFolder, name: &str, yes: bool, output: &Output) -> Result<Exit, Failure> {

@@ -132,10 +132,10 @@ struct TurnRunner {
 }
 
 impl TurnRunner {
-    fn wire(&self, agent: &str, workspace: Option<PathBuf>, limits: WorkLimits) -> Result<Arc<Wire>, Failure> {
+    fn wire(&self, agent: &str, workspace: Option<PathBuf>, limits: WorkLimits) -> Result<Wire, Failure> {
         let workspace = workspace.or_else(|| self.common.workspace.clone());
         let common = self.common.with(&ChatOptions { workspace, agent: Some(agent.to_owned()), access: self.common.access })?;
-        Ok(Arc::new(Wire::new(&common, &self.output)?.limited_by(limits)?.working(&self.served)))
+        Ok(Wire::new(&common, &self.output)?.limited_by(limits)?.working(&self.served))
     }
 }
 
@@ -144,8 +144,8 @@ impl WorkRunner for WorkerRunner {
         Box::pin(async move {
             let outcome = match WorkBody::decode(&work.body) {
                 Ok(WorkBody::Turn(turn)) => self.turns.turn(&work, *turn).await,
-                Ok(WorkBody::Call(call)) => self.turns.call(*call).await,
-                Ok(WorkBody::TenantTurn(turn)) => return self.tenants.turn(&work, *turn).await,
+                Ok(WorkBody::Call(call)) => self.turns.call(*call, None).await,
+                Ok(WorkBody::TenantTurn(of_tenant) | WorkBody::TenantCall(of_tenant)) => return self.tenants.run(&work, *of_tenant).await,
                 Err(error) => self.ended(&format!("a worker of version {} cannot read the work: {error}", env!("CARGO_PKG_VERSION"))),
             };
             WorkEnd::Done(outcome)

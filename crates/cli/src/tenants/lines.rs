@@ -14,13 +14,18 @@ use tokio_util::sync::CancellationToken;
 /// Lines that may wait for their reader.
 const MOST_WAITING: usize = 64;
 
+/// The state of a call that no worker takes: it was given to none.
+pub(crate) const NO_WORKER: &str = "no worker";
+
 /// What the server of a tenant asks the server in front of it.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "snake_case")]
 pub(crate) enum ServerAsk {
     /// Give a turn to a worker; what is to be done lies in the tenant's schema.
     Give { id: String, session: String, agent: String, label: Option<String> },
-    /// The user wants this turn to end.
+    /// Give a call of a tool to a worker that takes it, in a session of this id; what is to be done lies in the tenant's schema.
+    Call { id: String, session: String, tool: String, label: Option<String>, is_repeatable: bool },
+    /// The user wants this turn to end, or nobody waits for this call any more.
     Stop { id: String },
     /// Tell the worker that has a turn of this session.
     Tell { session: String, message: RemoteMessage },
@@ -32,7 +37,7 @@ pub(crate) enum ServerAsk {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "word", rename_all = "snake_case")]
 pub(crate) enum ServerWord {
-    /// A turn is settled; its outcome, if it is done, lies in the tenant's schema.
+    /// A turn or a call is settled; its outcome, if it is done, lies in the tenant's schema. [`NO_WORKER`] is no outcome.
     Settled { id: String, state: String },
     /// The answer to a question of this number; `None` if it is not known now.
     Held { number: u64, sessions: Option<Vec<String>> },
@@ -55,7 +60,7 @@ pub(crate) struct WorkerSeat {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "order", rename_all = "snake_case")]
 pub(crate) enum TurnOrder {
-    /// Run a turn that lies in the tenant's schema.
+    /// Run a turn, or make a call, that lies in the tenant's schema.
     Run { id: String, attempt: u64, fence: i64 },
     /// End it at once: another worker has it, or nobody wants it.
     Drop { id: String },
@@ -71,7 +76,7 @@ pub(crate) enum TurnReport {
     Ready,
     /// For the pages of the tenant.
     Events { session: String, body: Value },
-    /// A turn has ended; whether its outcome is stored, or a later claim has it.
+    /// It has ended; whether its outcome is stored, or a later claim has it.
     Ended { id: String, is_stored: bool },
 }
 

@@ -69,6 +69,10 @@ impl Wire {
         let engine = self.engine(Arc::clone(&log), blobs, folder)?;
         let dialect = self.settings.dialect(&self.settings.agent, who.provider.as_deref());
         let session = self.session(host, &self.settings.agent, prompts, None).dialect(dialect);
+        let session = match &self.call_session {
+            Some(id) => session.id(id.as_str()),
+            None => session,
+        };
         Ok(CallSetup::new(engine, session::as_if(session, who).build(), log))
     }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use haft_fleet::{FleetError, FleetMetrics, FleetQueue, subject_of_session, subject_of_tenant};
 use haft_provider::Block;
-use haft_store::{PostgresWork, SaidMessage, StateStore, new_uuid};
+use haft_store::{PostgresWork, SaidMessage, StateStore, StoreError, new_uuid};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -101,11 +101,39 @@ pub(crate) async fn unheard_texts(work: &PostgresWork, session: &str) -> Result<
     Ok(said.into_iter().map(|said| said.text).collect())
 }
 
-impl TenantTurn {
+impl TenantWork {
     /// What the ids of all work of a tenant begin with.
     pub(crate) fn id_prefix(route: &str) -> String {
         format!("{route}-")
     }
+}
+
+/// Gives work of a tenant that no worker has begun the limits that hold now.
+pub(crate) async fn renew_limits(work: &PostgresWork, record: TenantRecord) -> Result<(), StoreError> {
+    let record = record.for_workers();
+    for (id, body) in work.list_bodies(&TenantWork::id_prefix(&record.route)).await? {
+        if let Some(current) = with_limits(&body, &record) {
+            work.replace_body(&id, &body, &current).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The same, for a command that has changed them.
+pub(crate) async fn renew_limits_in(store: &StateStore, record: TenantRecord) -> Result<(), StoreError> {
+    let StateStore::Postgres(log) = store else { return Ok(()) };
+    renew_limits(&log.work(), record).await
+}
+
+/// Work with these limits in place of those that it has; `None` if it has these. What else a newer version may say in it stays.
+fn with_limits(body: &str, record: &TenantRecord) -> Option<String> {
+    let mut work: Value = serde_json::from_str(body).ok()?;
+    let (limits, current) = (work.get_mut("record")?, serde_json::to_value(record).ok()?);
+    if *limits == current {
+        return None;
+    }
+    *limits = current;
+    Some(work.to_string())
 }
 
 /// How long workers may take to end what they run of a tenant that is removed.
@@ -115,7 +143,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Takes back all work of a tenant, and waits until no worker runs any.
 pub(crate) async fn end_tenant_work(store: &StateStore, route: &str) -> Result<(), Failure> {
     let StateStore::Postgres(log) = store else { return Ok(()) };
-    let (work, prefix, until) = (log.work(), TenantTurn::id_prefix(route), Instant::now() + END_PATIENCE);
+    let (work, prefix, until) = (log.work(), TenantWork::id_prefix(route), Instant::now() + END_PATIENCE);
     work.cancel_all(&prefix).await?;
     while work.count_unsettled(&prefix).await? > 0 && Instant::now() < until {
         tokio::time::sleep(LOOK).await;
@@ -134,7 +162,7 @@ pub(crate) async fn serve_metrics(metrics: &FleetMetrics, address: Option<Socket
 
 /// What servers and workers say to each other about work. It grows when a worker that does not know of a change would do something else
 /// than was meant, such as leave out a limit; fields that may be ignored do not change it.
-const PROTOCOL: u32 = 2;
+const PROTOCOL: u32 = 3;
 /// The one of work that workers of all versions know.
 const FIRST_PROTOCOL: u32 = 1;
 
@@ -154,13 +182,13 @@ fn first_protocol() -> u32 {
 
 impl WorkBody {
     pub(crate) fn encode(self) -> Result<String, Failure> {
-        // Workers before the second would not know that a turn is a tenant's, and would take what was said for a message.
-        let is_new = match &self {
-            Self::TenantTurn(_) => true,
-            Self::Turn(turn) => turn.answers_said,
-            Self::Call(_) => false,
+        let protocol = match &self {
+            Self::TenantCall(_) => 3,
+            // Workers before the second would not know that a turn is a tenant's, and would take what was said for a message.
+            Self::TenantTurn(_) => 2,
+            Self::Turn(turn) if turn.answers_said => 2,
+            Self::Turn(_) | Self::Call(_) => FIRST_PROTOCOL,
         };
-        let protocol = if is_new { PROTOCOL } else { FIRST_PROTOCOL };
         let envelope = WorkEnvelope { protocol, body: self };
         serde_json::to_string(&envelope).map_err(|error| Failure::failed("execution_error", error.to_string()))
     }
@@ -186,12 +214,14 @@ pub(crate) enum WorkBody {
     /// One call of a tool, for the user.
     Call(Box<CallWork>),
     /// A turn of a tenant.
-    TenantTurn(Box<TenantTurn>),
+    TenantTurn(Box<TenantWork>),
+    /// A call of a tool for a user of a tenant.
+    TenantCall(Box<TenantWork>),
 }
 
-/// A turn of a tenant: the process of the tenant does it, and what is to be done lies in the schema of the tenant.
+/// Work of a tenant: the process of the tenant does it, and what is to be done lies in the schema of the tenant.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct TenantTurn {
+pub(crate) struct TenantWork {
     pub(crate) tenant: String,
     /// The limits of the tenant, and where it is; not who its users are.
     pub(crate) record: TenantRecord,
@@ -224,6 +254,9 @@ pub(crate) struct CallWork {
     pub(crate) agent: String,
     pub(crate) arguments: Value,
     pub(crate) limits: WorkLimits,
+    /// The id of the session that it is made in, where servers have to know it; else it gets one where it is made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) session: Option<String>,
 }
 
 #[cfg(test)]
@@ -234,7 +267,7 @@ mod tests {
     fn work_of_a_newer_protocol_is_left_to_a_newer_worker() {
         let known = |text: &str| WorkBody::is_known(text);
         assert_eq!(
-            [r#"{"work":"turn"}"#, r#"{"protocol":1,"work":"turn"}"#, r#"{"protocol":3,"work":"turn"}"#, "no work"].map(known),
+            [r#"{"work":"turn"}"#, r#"{"protocol":1,"work":"turn"}"#, r#"{"protocol":4,"work":"turn"}"#, "no work"].map(known),
             [true, true, false, true]
         );
         let call = CallWork {
@@ -243,8 +276,23 @@ mod tests {
             agent: "main".to_owned(),
             arguments: Value::Null,
             limits: WorkLimits::default(),
+            session: None,
         };
         let text = WorkBody::Call(Box::new(call)).encode().unwrap();
         assert!(text.starts_with(r#"{"protocol":1,"work":"call","#) && WorkBody::decode(&text).is_ok(), "{text}");
+    }
+
+    #[test]
+    fn limits_of_waiting_work_are_replaced_and_the_rest_of_it_stays() {
+        let body = r#"{"protocol":9,"work":"tenant_turn","tenant":"acme","record":{"route":"ab","workspace":"/w"},"newer":[1]}"#;
+        let mut record = TenantRecord::new("ab".to_owned(), "/w".into());
+        record.settings.insert("quota.calls".to_owned(), "3".to_owned());
+        let changed: Value = serde_json::from_str(&with_limits(body, &record).unwrap()).unwrap();
+        assert_eq!(changed["record"]["settings"]["quota.calls"], "3");
+        assert_eq!((&changed["protocol"], &changed["newer"][0], &changed["tenant"]), (&9.into(), &1.into(), &"acme".into()));
+        assert_eq!(with_limits(&changed.to_string(), &record), None, "it has them");
+        for other in ["no work", r#"{"work":"turn"}"#] {
+            assert_eq!(with_limits(other, &record), None);
+        }
     }
 }

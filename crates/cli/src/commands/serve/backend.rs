@@ -45,7 +45,7 @@ pub(super) struct ServeBackend {
     #[cfg(feature = "postgres")]
     turns: std::sync::OnceLock<Arc<dyn haft_gateway::RemoteTurns>>,
     #[cfg(feature = "postgres")]
-    workers: std::sync::OnceLock<Arc<super::workers::FleetTurns>>,
+    calls: std::sync::OnceLock<Arc<dyn super::workers::GivenCalls>>,
 }
 
 /// The configurations, and the files that they were read from.
@@ -74,7 +74,7 @@ impl ServeBackend {
             #[cfg(feature = "postgres")]
             turns: std::sync::OnceLock::new(),
             #[cfg(feature = "postgres")]
-            workers: std::sync::OnceLock::new(),
+            calls: std::sync::OnceLock::new(),
         }
     }
 
@@ -84,7 +84,7 @@ impl ServeBackend {
         let link = crate::wire::FleetLink::open(&self.served.store).await?;
         if let Some(link) = link.clone() {
             let turns = Arc::new(super::workers::FleetTurns::new(link, Arc::downgrade(self)));
-            self.workers.set(Arc::clone(&turns)).ok();
+            self.make_calls_with(Arc::clone(&turns) as _);
             self.run_turns_with(turns);
         }
         Ok(link)
@@ -94,6 +94,12 @@ impl ServeBackend {
     #[cfg(feature = "postgres")]
     pub(super) fn run_turns_with(&self, turns: Arc<dyn haft_gateway::RemoteTurns>) {
         self.turns.set(turns).ok();
+    }
+
+    /// The same for calls of the user, where there are workers for them.
+    #[cfg(feature = "postgres")]
+    pub(super) fn make_calls_with(&self, calls: Arc<dyn super::workers::GivenCalls>) {
+        self.calls.set(calls).ok();
     }
 
     /// The configuration for a folder, an agent and an access level, as the files are now.
@@ -243,8 +249,8 @@ impl GatewayBackend for ServeBackend {
     fn invoke<'a>(&'a self, request: &'a ToolRequest, call_id: &'a str) -> BoxFuture<'a, Result<ToolResult, Failure>> {
         Box::pin(async move {
             #[cfg(feature = "postgres")]
-            if let Some(workers) = self.workers.get()
-                && let Some(result) = workers.call(request, call_id).await?
+            if let Some(calls) = self.calls.get()
+                && let Some(result) = calls.call(request, call_id).await?
             {
                 return Ok(result);
             }

@@ -29,6 +29,9 @@ pub(super) struct SeatMessage {
     /// Whether it gives turns to workers for this process.
     #[serde(default)]
     pub(super) has_workers: bool,
+    /// Whether it gives calls of tools to them, too: an older one does not.
+    #[serde(default)]
+    pub(super) gives_calls: bool,
 }
 
 /// The place of this process.
@@ -37,6 +40,8 @@ pub(super) struct OwnSeat {
     idle: Duration,
     /// What the server in front says later, if there are workers.
     words: Option<UnboundedReceiver<String>>,
+    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "there are no workers"))]
+    gives_calls: bool,
 }
 
 impl OwnSeat {
@@ -56,7 +61,12 @@ impl OwnSeat {
         std::fs::remove_file(tenant.socket()).ok();
         let (users, prefix) = (Arc::new(FollowedUsers::new(tenant.clone())), tenant.record()?.prefix());
         let seat = TenantSeat { socket: tenant.socket(), public: message.public, prefix, users };
-        Ok(Self { seat, idle: Duration::from_secs(message.idle_seconds), words: message.has_workers.then_some(words) })
+        Ok(Self {
+            seat,
+            idle: Duration::from_secs(message.idle_seconds),
+            words: message.has_workers.then_some(words),
+            gives_calls: message.gives_calls,
+        })
     }
 
     /// Follows what the operator changes, and ends the server when nobody has used it for long, no turn runs and no job is scheduled.

@@ -150,7 +150,12 @@ impl TenantProcesses {
         let record = tenant.record()?;
         let broken = |error: std::io::Error| Failure::failed("execution_error", error.to_string());
         let mut child = tenants::command(&self.common, tenant, &record, "serve")?.spawn().map_err(broken)?;
-        let seat = SeatMessage { public: self.public.clone(), idle_seconds: self.idle.as_secs(), has_workers: self.fleet.is_some() };
+        let seat = SeatMessage {
+            public: self.public.clone(),
+            idle_seconds: self.idle.as_secs(),
+            has_workers: self.fleet.is_some(),
+            gives_calls: self.fleet.is_some(),
+        };
         let mut line = serde_json::to_vec(&seat).map_err(|error| broken(error.into()))?;
         line.push(b'\n');
         let (mut input, output) =

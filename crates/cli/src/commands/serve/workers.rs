@@ -4,7 +4,7 @@ mod feed;
 mod given;
 
 use std::net::SocketAddr;
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use haft_agent::{TurnEnd, TurnEndRecord, TurnEventRecord};
@@ -21,11 +21,12 @@ pub(super) use self::given::GivenTurns;
 use super::backend::ServeBackend;
 use crate::failure::Failure;
 use crate::output::note;
-use crate::wire::{self, CallWork, FleetLink, SessionScope, TurnWork, WorkBody};
+use crate::wire::{self, CallWork, FleetLink, SessionScope, TurnWork, Wire, WorkBody};
 
 /// A turn waits for a worker no longer than this.
 pub(super) const TURN_PATIENCE: Duration = Duration::from_hours(1);
-const CALL_PATIENCE: Duration = Duration::from_mins(5);
+/// The same for a call.
+pub(super) const CALL_PATIENCE: Duration = Duration::from_mins(5);
 /// Gives turns to workers.
 pub(super) struct FleetTurns {
     given: GivenTurns,
@@ -60,6 +61,49 @@ struct CallOutcome {
     result: TurnEventRecord,
 }
 
+/// The result of a call, as its worker has stored it.
+pub(super) fn read_result(outcome: Option<&str>) -> Option<ToolResult> {
+    serde_json::from_str::<CallOutcome>(outcome?).ok()?.result.into_result()
+}
+
+/// Gives calls of the user to workers.
+pub(super) trait GivenCalls: Send + Sync {
+    /// Calls a tool on a worker that offers it; `None` if there is none.
+    fn call<'a>(&'a self, request: &'a ToolRequest, call_id: &'a str) -> BoxFuture<'a, Result<Option<ToolResult>, Failure>>;
+}
+
+/// A tool that may be called on a worker, with the configuration of the agent.
+pub(super) struct WorkerTool {
+    wire: Arc<Wire>,
+    pub(super) name: String,
+    pub(super) label: Option<String>,
+    /// Whether it may be called again when nobody knows whether it was called.
+    pub(super) is_repeatable: bool,
+}
+
+impl WorkerTool {
+    /// `None` if there is no such tool.
+    pub(super) fn find(backend: &ServeBackend, request: &ToolRequest) -> Result<Option<Self>, Failure> {
+        let wire = backend.wire_of(request.agent.as_deref())?;
+        let Some(entry) = wire.registry.get(&request.tool) else { return Ok(None) };
+        let is_repeatable = entry.definition().access == Access::ReadOnly;
+        let (name, label) = (entry.name().to_owned(), wire.worker_label().map(str::to_owned));
+        Ok(Some(Self { wire, name, label, is_repeatable }))
+    }
+
+    /// What a worker has to know to call it.
+    pub(super) fn work(&self, request: &ToolRequest, call_id: &str, session: Option<String>) -> Result<WorkBody, Failure> {
+        Ok(WorkBody::Call(Box::new(CallWork {
+            call_id: call_id.to_owned(),
+            tool: self.name.clone(),
+            agent: self.wire.settings.agent.clone(),
+            arguments: request.arguments.clone().unwrap_or_default(),
+            limits: self.wire.work_limits()?,
+            session,
+        })))
+    }
+}
+
 impl FleetTurns {
     pub(super) fn new(link: FleetLink, backend: Weak<ServeBackend>) -> Self {
         Self { given: GivenTurns { link, scope: SessionScope::default() }, backend }
@@ -87,29 +131,25 @@ impl FleetTurns {
         read_end(record.outcome.as_deref()).ok_or_else(|| unsettled(&record))
     }
 
-    /// Calls a tool on a worker that offers it; `None` if there is none.
-    pub(super) async fn call(&self, request: &ToolRequest, call_id: &str) -> Result<Option<ToolResult>, Failure> {
+    async fn run_call(&self, request: &ToolRequest, call_id: &str) -> Result<Option<ToolResult>, Failure> {
         let Some(backend) = self.backend.upgrade() else { return Ok(None) };
-        let wire = backend.wire_of(request.agent.as_deref())?;
-        let Some(entry) = wire.registry.get(&request.tool) else { return Ok(None) };
-        let topic = topic_of_call(entry.name(), wire.worker_label());
-        if !self.given.link.work.workers().await?.iter().any(|worker| worker.topics.contains(&topic)) {
+        let Some(tool) = WorkerTool::find(&backend, request)? else { return Ok(None) };
+        let topic = topic_of_call(&tool.name, tool.label.as_deref());
+        if !self.given.has_worker(&topic).await? {
             return Ok(None);
         }
-        let repeatable = entry.definition().access == Access::ReadOnly;
-        let body = WorkBody::Call(Box::new(CallWork {
-            call_id: call_id.to_owned(),
-            tool: entry.name().to_owned(),
-            agent: wire.settings.agent.clone(),
-            arguments: request.arguments.clone().unwrap_or_default(),
-            limits: wire.work_limits()?,
-        }));
+        let (body, repeatable) = (tool.work(request, call_id, None)?, tool.is_repeatable);
         let work =
             NewWork { id: new_uuid().to_string(), topic, body: body.encode()?, repeatable, patience: CALL_PATIENCE, ..NewWork::default() };
         let record = self.given.dispatcher().run(work).await.map_err(|error| wire::fleet_failure(&error))?;
-        let outcome = record.outcome.as_deref().and_then(|outcome| serde_json::from_str::<CallOutcome>(outcome).ok());
-        let result = outcome.and_then(|outcome| outcome.result.into_result());
+        let result = read_result(record.outcome.as_deref());
         result.map(Some).ok_or_else(|| Failure::failed("execution_error", unsettled(&record)))
+    }
+}
+
+impl GivenCalls for FleetTurns {
+    fn call<'a>(&'a self, request: &'a ToolRequest, call_id: &'a str) -> BoxFuture<'a, Result<Option<ToolResult>, Failure>> {
+        Box::pin(self.run_call(request, call_id))
     }
 }
 

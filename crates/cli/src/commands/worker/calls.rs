@@ -1,5 +1,6 @@
 //! Calls of tools for the user of a server.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,19 +14,17 @@ use crate::failure::Failure;
 use crate::wire::{self, CallWork, JobSettings, UserPrompts};
 
 impl TurnRunner {
-    pub(super) async fn call(&self, work: CallWork) -> String {
-        let result = match self.run_call(&work).await {
+    /// Makes it in this folder, or in that of this worker.
+    pub(super) async fn call(&self, work: CallWork, folder: Option<PathBuf>) -> String {
+        let result = match self.run_call(&work, folder).await {
             Ok(result) => result,
-            Err(failure) => {
-                let error = ToolError::new(ErrorKind::ExecutionError, failure.message.clone());
-                ToolResult { call_id: work.call_id, tool: work.tool.into(), outcome: Err(error), elapsed: Duration::ZERO, stored: None }
-            }
+            Err(failure) => return refused(work, &failure.message),
         };
-        json!({ "result": TurnEventRecord::from_event(&TurnEvent::ToolEnd(&result)) }).to_string()
+        outcome(&result)
     }
 
-    async fn run_call(&self, work: &CallWork) -> Result<ToolResult, Failure> {
-        let wire = self.wire(&work.agent, None, work.limits.clone())?;
+    async fn run_call(&self, work: &CallWork, folder: Option<PathBuf>) -> Result<ToolResult, Failure> {
+        let wire = Arc::new(self.wire(&work.agent, folder, work.limits.clone())?.in_session(work.session.clone()));
         let store = Arc::clone(&self.served.store);
         let jobs = wire.recorded_jobs(&store);
         let jobs = move || JobSettings { wait_for_exit: true, ..jobs() };
@@ -37,4 +36,15 @@ impl TurnRunner {
         setup.log.flush().await?;
         Ok(result)
     }
+}
+
+/// The outcome of a call that was not made.
+pub(super) fn refused(work: CallWork, why: &str) -> String {
+    let error = ToolError::new(ErrorKind::ExecutionError, why.to_owned());
+    outcome(&ToolResult { call_id: work.call_id, tool: work.tool.into(), outcome: Err(error), elapsed: Duration::ZERO, stored: None })
+}
+
+/// As the server reads it.
+fn outcome(result: &ToolResult) -> String {
+    json!({ "result": TurnEventRecord::from_event(&TurnEvent::ToolEnd(result)) }).to_string()
 }

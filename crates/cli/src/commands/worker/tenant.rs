@@ -1,8 +1,9 @@
-//! This process as the one that runs turns of one tenant: a worker starts it, and says what is to be done. It has the addresses of the
-//! state of that tenant alone, and no queue.
+//! This process as the one that runs turns and makes calls of one tenant: a worker starts it, and says what is to be done. It has the
+//! addresses of the state of that tenant alone, and no queue.
 
 use std::collections::HashMap;
 use std::io::BufRead;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,13 +15,13 @@ use tokio::task::JoinSet;
 
 use super::reach::{ServerReach, WorkerLines};
 use super::volumes::{AgentVolumes, SessionVolumes};
-use super::{TurnRunner, served_parts};
+use super::{TurnRunner, calls, served_parts};
 use crate::arguments::Common;
 use crate::commands::block_on;
 use crate::commands::serve::check_tenant_settings;
 use crate::failure::{Exit, Failure};
 use crate::output::{Output, warn};
-use crate::tenants::{TurnOrder, TurnReport, WorkerSeat, own_lines};
+use crate::tenants::{TenantFolder, TurnOrder, TurnReport, WorkerSeat, own_lines};
 use crate::wire::{self, Wire, WorkBody};
 
 /// How long the last lines may take.
@@ -66,7 +67,13 @@ fn listen() -> UnboundedReceiver<String> {
     orders
 }
 
-/// Runs the turns.
+/// The folder of the tenant, if it is here now: calls are made in it, and what they did in another one nobody would find.
+fn shared_workspace() -> Option<PathBuf> {
+    let tenant: &TenantFolder = crate::tenants::current()?;
+    tenant.record().ok().map(|record| record.workspace).filter(|workspace| *workspace != tenant.own_workspace())
+}
+
+/// Runs the turns and makes the calls.
 struct TenantTurnRunner {
     runner: TurnRunner,
     work: PostgresWork,
@@ -84,7 +91,7 @@ impl TenantTurnRunner {
                 Ok(TurnOrder::Run { id, attempt, fence }) => {
                     let work = TakenWork { id: id.clone(), body: String::new(), attempt, fence };
                     running.retain(|_, turn: &mut tokio::task::AbortHandle| !turn.is_finished());
-                    running.insert(id, turns.spawn(Arc::clone(&this).turn(work)));
+                    running.insert(id, turns.spawn(Arc::clone(&this).work(work)));
                 }
                 Ok(TurnOrder::Drop { id }) => drop(running.remove(&id).inspect(tokio::task::AbortHandle::abort)),
                 Ok(TurnOrder::Told { session, body }) => this.lines.pass_on(session, body),
@@ -94,31 +101,36 @@ impl TenantTurnRunner {
         turns.shutdown().await;
     }
 
-    async fn turn(self: Arc<Self>, work: TakenWork) {
+    async fn work(self: Arc<Self>, work: TakenWork) {
         let id = work.id.clone();
         let is_stored = match self.store_outcome(work).await {
             Ok(is_stored) => is_stored,
             Err(failure) => {
-                warn(&format!("the turn {id} of a tenant cannot be done here: {}", failure.message));
+                warn(&format!("the work {id} of a tenant cannot be done here: {}", failure.message));
                 false
             }
         };
         self.lines.report(&TurnReport::Ended { id, is_stored }).await;
     }
 
-    /// Runs a turn, unless a worker that was lost has stored its outcome already; whether an outcome is stored.
+    /// Runs a turn or makes a call, unless a worker that was lost has stored its outcome already; whether an outcome is stored.
     async fn store_outcome(&self, mut work: TakenWork) -> Result<bool, Failure> {
         let Some(deposit) = self.work.open_deposit(&work.id, work.fence).await? else { return Ok(false) };
         if deposit.outcome.is_some() {
             return Ok(true);
         }
-        let WorkBody::Turn(turn) =
-            WorkBody::decode(&deposit.body).map_err(|error| Failure::failed("execution_error", error.to_string()))?
-        else {
-            return Err(Failure::failed("execution_error", "it is no turn"));
-        };
+        let body = WorkBody::decode(&deposit.body).map_err(|error| Failure::failed("execution_error", error.to_string()))?;
         work.body = deposit.body;
-        let outcome = self.runner.turn(&work, *turn).await;
+        let outcome = match body {
+            WorkBody::Turn(turn) => self.runner.turn(&work, *turn).await,
+            WorkBody::Call(call) => match shared_workspace() {
+                Some(folder) => self.runner.call(*call, Some(folder)).await,
+                None => calls::refused(*call, "the folder of this tenant is not on the worker that took the call"),
+            },
+            WorkBody::TenantTurn(_) | WorkBody::TenantCall(_) => {
+                return Err(Failure::failed("execution_error", "it is neither a turn nor a call"));
+            }
+        };
         Ok(self.work.settle_deposit(&work.id, work.fence, &outcome).await?)
     }
 }

@@ -1,5 +1,5 @@
-//! Turns of tenants: each tenant in use has a process of its own on this worker, which alone has the addresses of the tenant's state. This
-//! process claims the work, passes lines on, and sees no content but events on their way to the tenant's pages.
+//! Turns and calls of tenants: each tenant in use has a process of its own on this worker, which alone has the addresses of the tenant's
+//! state. This process claims the work, passes lines on, and sees no content but events on their way to the tenant's pages.
 
 mod process;
 
@@ -19,7 +19,7 @@ use crate::arguments::{Common, WorkerArgs};
 use crate::failure::Failure;
 use crate::output::warn;
 use crate::tenants::{self, TenantFolder, TurnOrder, WorkerSeat};
-use crate::wire::{FleetLink, SessionScope, TenantTurn};
+use crate::wire::{FleetLink, SessionScope, TenantWork};
 
 /// The folders of tenants that this worker has run turns of, in its own data folder.
 const FOLDER: &str = "worker-tenants";
@@ -65,30 +65,30 @@ impl TenantWorkers {
         Self { common: common.clone(), folder: data_folder.join(FOLDER), seat, link: link.clone(), running: Mutex::default() }
     }
 
-    /// Runs a turn in the process of its tenant.
-    pub(super) async fn turn(&self, work: &TakenWork, turn: TenantTurn) -> WorkEnd {
-        let (route, tenant) = (turn.record.route.clone(), turn.tenant.clone());
-        match self.run_turn(work, turn).await {
+    /// Runs a turn, or makes a call, in the process of its tenant.
+    pub(super) async fn run(&self, work: &TakenWork, own: TenantWork) -> WorkEnd {
+        let (route, tenant) = (own.record.route.clone(), own.tenant.clone());
+        match self.run_in_process(work, own).await {
             Ok(end) => {
                 self.end_idle(&route);
                 end
             }
             Err(failure) => {
-                warn(&format!("a turn of the tenant '{tenant}' cannot be run here: {}", failure.message));
+                warn(&format!("work of the tenant '{tenant}' cannot be done here: {}", failure.message));
                 WorkEnd::Lost(failure.message.clone())
             }
         }
     }
 
-    async fn run_turn(&self, work: &TakenWork, turn: TenantTurn) -> Result<WorkEnd, Failure> {
-        let scope = SessionScope::of_tenant(&turn.record.route);
-        // Before the process tells that the turn begins, so that nothing that servers say from then on is missed.
-        let mut told = self.link.queue.listen(&scope.control(&turn.session)).await.ok();
-        let worker = self.worker(&turn).await?;
+    async fn run_in_process(&self, work: &TakenWork, own: TenantWork) -> Result<WorkEnd, Failure> {
+        let scope = SessionScope::of_tenant(&own.record.route);
+        // Before the process tells that it begins, so that nothing that servers say from then on is missed.
+        let mut told = self.link.queue.listen(&scope.control(&own.session)).await.ok();
+        let worker = self.worker(&own).await?;
         let (ended, end) = oneshot::channel();
-        worker.begin_turn(&turn.id, ended);
-        let mut guard = RunGuard { worker: Arc::clone(&worker), id: turn.id.clone(), is_armed: true };
-        worker.lines.send(&TurnOrder::Run { id: turn.id, attempt: work.attempt, fence: work.fence }).await;
+        worker.begin_turn(&own.id, ended);
+        let mut guard = RunGuard { worker: Arc::clone(&worker), id: own.id.clone(), is_armed: true };
+        worker.lines.send(&TurnOrder::Run { id: own.id, attempt: work.attempt, fence: work.fence }).await;
         let mut end = std::pin::pin!(end);
         loop {
             let next = async {
@@ -111,7 +111,7 @@ impl TenantWorkers {
             match message {
                 Some(message) => {
                     if let Ok(body) = serde_json::from_slice::<Value>(&message) {
-                        worker.lines.send(&TurnOrder::Told { session: turn.session.clone(), body }).await;
+                        worker.lines.send(&TurnOrder::Told { session: own.session.clone(), body }).await;
                     }
                 }
                 None => told = None,
@@ -120,32 +120,32 @@ impl TenantWorkers {
     }
 
     /// The process of a tenant, which is started if there is none.
-    async fn worker(&self, turn: &TenantTurn) -> Result<Arc<TenantWorker>, Failure> {
-        let slot = Arc::clone(self.running().entry(turn.record.route.clone()).or_default());
+    async fn worker(&self, own: &TenantWork) -> Result<Arc<TenantWorker>, Failure> {
+        let slot = Arc::clone(self.running().entry(own.record.route.clone()).or_default());
         let mut slot = slot.lock().await;
-        let tenant = self.write_record(turn)?;
+        let tenant = self.write_record(own)?;
         if let Some(worker) = slot.as_ref().filter(|worker| !worker.gone.is_cancelled()) {
             return Ok(Arc::clone(worker));
         }
         // To open a schema that is missing would make it again.
-        if self.link.work.list_schemas(vec![tenants::schema(&turn.record.route)]).await?.is_empty() {
+        if self.link.work.list_schemas(vec![tenants::schema(&own.record.route)]).await?.is_empty() {
             return Err(Failure::failed("not_found", "the tenant is removed"));
         }
         let mut command = tenants::command(&self.common, &tenant, &tenant.record()?, "worker")?;
         if let Some(volumes) = &self.seat.volumes {
-            command.env(tenants::VOLUMES_VARIABLE, volumes_of(volumes, &turn.record.route));
+            command.env(tenants::VOLUMES_VARIABLE, volumes_of(volumes, &own.record.route));
         }
-        let volumes = self.seat.volumes.as_deref().map(|volumes| volumes_of(volumes, &turn.record.route));
+        let volumes = self.seat.volumes.as_deref().map(|volumes| volumes_of(volumes, &own.record.route));
         let seat = WorkerSeat { volumes, git: self.seat.git.clone() };
-        let worker = Arc::new(TenantWorker::start(command, &seat, (self.link.queue.clone(), &turn.record.route)).await?);
+        let worker = Arc::new(TenantWorker::start(command, &seat, (self.link.queue.clone(), &own.record.route)).await?);
         *slot = Some(Arc::clone(&worker));
         Ok(worker)
     }
 
     /// Writes the limits as they are now, where the process reads them, and makes its folders.
-    fn write_record(&self, turn: &TenantTurn) -> Result<TenantFolder, Failure> {
-        let tenant = TenantFolder::beneath(&self.folder.join(&turn.record.route), &turn.tenant)?;
-        let mut record = turn.record.clone();
+    fn write_record(&self, own: &TenantWork) -> Result<TenantFolder, Failure> {
+        let tenant = TenantFolder::beneath(&self.folder.join(&own.record.route), &own.tenant)?;
+        let mut record = own.record.clone();
         tenant.make()?;
         if !record.workspace.is_dir() {
             // With volumes no turn works there.

@@ -71,7 +71,7 @@ impl TurnRunner {
         let volumes = self.volumes.for_agent(&turn.agent);
         let folder = volumes.open(&record).await?;
         let wire = self.wire(&turn.agent, Some(folder.clone()), turn.limits.clone())?;
-        let chat = Backend::new(wire, &self.output);
+        let chat = Backend::new(Arc::new(wire), &self.output);
         let mut conversation = open_conversation(&chat, turn.model.as_deref(), Some(&record), Arc::new(sink.clone())).await?;
         conversation.runner.waits_for_agents = true;
         let steering = conversation.runner.steering.clone();

@@ -13,16 +13,16 @@ use crate::suite::tenants::{
 };
 
 impl Fleet {
-    fn tenants(&self) -> TwoTenants {
+    pub(super) fn tenants(&self) -> TwoTenants {
         TwoTenants::start_with(&self.variables(), &[])
     }
 
     /// A worker on a machine of its own.
-    fn tenant_worker(&self, machine: &World, name: &str, capacity: &str) -> Worker {
+    pub(super) fn tenant_worker(&self, machine: &World, name: &str, capacity: &str) -> Worker {
         self.worker(machine, &["--name", name, "--capacity", capacity])
     }
 
-    fn rows(&self, sql: &str) -> Vec<String> {
+    pub(super) fn rows(&self, sql: &str) -> Vec<String> {
         self.database.sql(&self.name, sql).lines().map(str::to_owned).collect()
     }
 }

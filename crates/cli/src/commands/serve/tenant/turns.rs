@@ -1,5 +1,5 @@
-//! Turns of this tenant on workers. What is to be done and what came of it lie in the schema of the tenant; the server in front gives their
-//! ids to workers, and says what workers tell.
+//! Turns and calls of this tenant on workers. What is to be done and what came of it lie in the schema of the tenant; the server in front
+//! gives their ids to workers, and says what workers tell.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use haft_agent::TurnEnd;
-use haft_contract::BoxFuture;
-use haft_gateway::{RemoteMessage, RemoteTurn, RemoteTurns, ServedSessions};
+use haft_contract::{BoxFuture, ToolResult};
+use haft_gateway::{RemoteMessage, RemoteTurn, RemoteTurns, ServedSessions, ToolRequest};
 use haft_store::{PostgresWork, StateStore, WorkState, new_uuid};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::oneshot;
@@ -16,8 +16,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::OwnSeat;
 use crate::commands::serve::backend::ServeBackend;
-use crate::commands::serve::workers::{HeldTurns, end_lost, read_end, show_past, turn_work};
-use crate::tenants::{LineSender, ServerAsk, ServerWord, own_lines};
+use crate::commands::serve::workers::{GivenCalls, HeldTurns, WorkerTool, end_lost, read_end, read_result, show_past, turn_work};
+use crate::failure::Failure;
+use crate::tenants::{LineSender, NO_WORKER, ServerAsk, ServerWord, own_lines};
 use crate::wire::{self, WorkBody};
 
 /// How long the server in front may take to answer a question.
@@ -28,7 +29,7 @@ pub(in crate::commands::serve) struct TenantTurns {
     work: PostgresWork,
     backend: Weak<ServeBackend>,
     front: LineSender,
-    /// What waits for the state of a turn, by its id.
+    /// What waits for the state of a turn or a call, by its id.
     turns: Mutex<HashMap<String, oneshot::Sender<String>>>,
     /// What waits for an answer, by the number of its question.
     questions: Mutex<HashMap<u64, oneshot::Sender<Option<Vec<String>>>>>,
@@ -54,6 +55,9 @@ pub(in crate::commands::serve) fn use_workers(backend: &Arc<ServeBackend>, seat:
         asked: AtomicU64::default(),
     });
     backend.run_turns_with(Arc::clone(&turns) as _);
+    if seat.gives_calls {
+        backend.make_calls_with(Arc::clone(&turns) as _);
+    }
     Some(FrontWords { turns, words })
 }
 
@@ -112,7 +116,50 @@ impl TenantTurns {
     }
 }
 
-/// Why a turn has no outcome. Which worker it was is for the operator.
+/// A call that nobody waits for any more is not begun, or ended.
+struct CallGuard<'a> {
+    turns: &'a TenantTurns,
+    id: String,
+}
+
+impl Drop for CallGuard<'_> {
+    fn drop(&mut self) {
+        if lock(&self.turns.turns).remove(&self.id).is_some() {
+            self.turns.front.send_later(ServerAsk::Stop { id: std::mem::take(&mut self.id) });
+        }
+    }
+}
+
+impl TenantTurns {
+    async fn run_call(&self, request: &ToolRequest, call_id: &str) -> Result<Option<ToolResult>, Failure> {
+        let Some(backend) = self.backend.upgrade() else { return Ok(None) };
+        let Some(tool) = WorkerTool::find(&backend, request)? else { return Ok(None) };
+        let (id, session) = (new_uuid().to_string(), new_uuid().to_string());
+        self.work.deposit(&id, &tool.work(request, call_id, Some(session.clone()))?.encode()?).await?;
+        let (settled, state) = oneshot::channel();
+        lock(&self.turns).insert(id.clone(), settled);
+        let guard = CallGuard { turns: self, id: id.clone() };
+        let WorkerTool { name: tool, label, is_repeatable, .. } = tool;
+        self.front.send(&ServerAsk::Call { id: id.clone(), session, tool, label, is_repeatable }).await;
+        let state = state.await.unwrap_or_default();
+        drop(guard);
+        if state == NO_WORKER {
+            // What stays of it says nothing that the history does not say, and goes after a week.
+            self.work.remove_deposit(&id).await.ok();
+            return Ok(None);
+        }
+        let result = read_result(self.work.deposit_outcome(&id).await?.as_deref());
+        result.map(Some).ok_or_else(|| Failure::failed("execution_error", unsettled(&state)))
+    }
+}
+
+impl GivenCalls for TenantTurns {
+    fn call<'a>(&'a self, request: &'a ToolRequest, call_id: &'a str) -> BoxFuture<'a, Result<Option<ToolResult>, Failure>> {
+        Box::pin(self.run_call(request, call_id))
+    }
+}
+
+/// Why work has no outcome. Which worker it was is for the operator.
 fn unsettled(state: &str) -> String {
     match state.parse() {
         Ok(WorkState::Expired) => "No worker took it in time. Try again, or tell the operator.".to_owned(),

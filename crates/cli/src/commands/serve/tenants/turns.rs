@@ -1,26 +1,33 @@
-//! Turns of a tenant that its server asks to give to workers. Everything is for sessions of that tenant alone, whatever it asks.
+//! Turns and calls of a tenant that its server asks to give to workers. Everything is for that tenant alone, whatever it asks.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use haft_fleet::topic_of_turn;
-use haft_store::{NewWork, WorkState};
+use haft_contract::BoxFuture;
+use haft_fleet::{FleetError, topic_of_call, topic_of_turn};
+use haft_store::{NewWork, StoreError, WorkRecord, WorkState};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::oneshot;
+use tokio::time::{interval, sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::commands::serve::workers::{GivenTurns, TURN_PATIENCE, TurnAudience, follow};
+use crate::commands::serve::workers::{CALL_PATIENCE, GivenTurns, TURN_PATIENCE, TurnAudience, follow};
 use crate::failure::Failure;
 use crate::output::warn;
-use crate::tenants::{LineSender, ServerAsk, ServerWord, TenantFolder, write_lines};
-use crate::wire::{FleetLink, SessionScope, TenantTurn, WorkBody};
+use crate::tenants::{LineSender, NO_WORKER, ServerAsk, ServerWord, TenantFolder, TenantRecord, write_lines};
+use crate::wire::{FleetLink, SessionScope, TenantWork, WorkBody, renew_limits};
 
 /// How long the queue may take to send events: turns that are given before it does begin unseen.
 const LISTENS: Duration = Duration::from_secs(5);
-/// The longest id of a turn.
+/// The longest id of work.
 const MOST_ID: usize = 64;
+/// How often it is looked whether the operator has changed the limits of the tenant.
+const LOOK: Duration = Duration::from_secs(1);
+/// How long a database that is away is waited for, beyond the patience of the store itself.
+const STORE_PATIENCE: Duration = Duration::from_mins(2);
+const AGAIN: Duration = Duration::from_millis(500);
 
 /// What this server does for the server of a tenant.
 struct TenantBroker {
@@ -28,7 +35,7 @@ struct TenantBroker {
     tenant: TenantFolder,
     route: String,
     words: LineSender,
-    /// What ends each turn, by its id.
+    /// What ends each turn and call, by its id.
     running: Mutex<HashMap<String, CancellationToken>>,
 }
 
@@ -45,6 +52,7 @@ pub(super) fn attend(
     let (listens, is_listening) = oneshot::channel();
     tokio::spawn(follow(given.clone(), TurnAudience::Tenant(words.clone()), stop.clone(), Some(listens)));
     let broker = Arc::new(TenantBroker { given, tenant, route, words, running: Mutex::default() });
+    tokio::spawn(Arc::clone(&broker).follow_limits(stop.clone()));
     tokio::spawn(async move {
         tokio::time::timeout(LISTENS, is_listening).await.ok();
         let mut asks = output.lines();
@@ -65,19 +73,13 @@ pub(super) fn attend(
 impl TenantBroker {
     fn answer(self: Arc<Self>, ask: ServerAsk, stop: &CancellationToken) {
         match ask {
-            ServerAsk::Give { id, session, agent, label } => {
-                let (cancel, stop) = (CancellationToken::new(), stop.clone());
-                self.running().insert(id.clone(), cancel.clone());
-                tokio::spawn(async move {
-                    // The work is not taken back when this server stops: the worker continues it.
-                    let state = tokio::select! {
-                        () = stop.cancelled() => return,
-                        state = self.give(&id, &session, (&agent, label.as_deref()), &cancel) => state,
-                    };
-                    self.running().remove(&id);
-                    self.words.send(&ServerWord::Settled { id, state }).await;
-                });
-            }
+            ServerAsk::Give { id, session, agent, label } => self.begin(id.clone(), stop, move |broker, cancel| {
+                Box::pin(async move { broker.give(&id, &session, &topic_of_turn(&agent, label.as_deref()), &cancel).await })
+            }),
+            ServerAsk::Call { id, session, tool, label, is_repeatable } => self.begin(id.clone(), stop, move |broker, cancel| {
+                let topic = topic_of_call(&tool, label.as_deref());
+                Box::pin(async move { broker.call((&id, &session), topic, is_repeatable, &cancel).await })
+            }),
             ServerAsk::Stop { id } => drop(self.running().get(&id).inspect(|cancel| cancel.cancel())),
             ServerAsk::Tell { session, message } => self.given.tell(&session, &message),
             ServerAsk::Held { number } => {
@@ -89,42 +91,145 @@ impl TenantBroker {
         }
     }
 
+    /// Gives work away, and says how it stands in the end.
+    fn begin<F>(self: Arc<Self>, id: String, stop: &CancellationToken, give: F)
+    where
+        F: FnOnce(Arc<Self>, CancellationToken) -> BoxFuture<'static, String>,
+    {
+        let (cancel, stop) = (CancellationToken::new(), stop.clone());
+        self.running().insert(id.clone(), cancel.clone());
+        let given = give(Arc::clone(&self), cancel);
+        tokio::spawn(async move {
+            // A turn is not taken back when this server stops: the worker continues it.
+            let state = tokio::select! {
+                () = stop.cancelled() => return,
+                state = given => state,
+            };
+            self.running().remove(&id);
+            self.words.send(&ServerWord::Settled { id, state }).await;
+        });
+    }
+
     /// Returns the last state of the turn: a state of work, or why there is none, as the tenant may know it.
-    async fn give(&self, id: &str, session: &str, topic: (&str, Option<&str>), cancel: &CancellationToken) -> String {
-        let given = match self.work(id, session, topic) {
-            Ok(work) => self.given.run(session, &work, cancel).await.map_err(|error| error.to_string()),
-            Err(failure) => Err(failure.message.clone()),
+    async fn give(&self, id: &str, session: &str, topic: &str, cancel: &CancellationToken) -> String {
+        let given = async {
+            let (record, own) = self.own_work(id, session)?;
+            let work = NewWork {
+                topic: topic.to_owned(),
+                body: WorkBody::TenantTurn(Box::new(own)).encode()?,
+                patience: TURN_PATIENCE,
+                holds: self.given.scope.lock_name(session),
+                ..self.new_work(id)
+            };
+            self.submit_current(&work, record).await?;
+            Ok(self.given.run(session, &work, cancel).await?)
         };
+        self.state_of("a turn", given.await)
+    }
+
+    /// The same for a call, which ends with the wait for it. Without a worker for it the server of the tenant makes it.
+    async fn call(&self, (id, session): (&str, &str), topic: String, is_repeatable: bool, cancel: &CancellationToken) -> String {
+        if !self.given.has_worker(&topic).await.unwrap_or(false) {
+            return NO_WORKER.to_owned();
+        }
+        let given = async {
+            let (record, own) = self.own_work(id, session)?;
+            let body = WorkBody::TenantCall(Box::new(own)).encode()?;
+            let work = NewWork { topic, body, patience: CALL_PATIENCE, repeatable: is_repeatable, ..self.new_work(id) };
+            self.submit_current(&work, record).await?;
+            Ok(self.given.dispatcher().run(work).await?)
+        };
+        tokio::select! {
+            given = given => self.state_of("a call", given),
+            // What was begun is ended by its worker.
+            () = cancel.cancelled() => WorkState::Cancelled.as_str().to_owned(),
+        }
+    }
+
+    fn state_of(&self, what: &str, given: Result<WorkRecord, GiveError>) -> String {
         match given {
             Ok(record) => record.state.as_str().to_owned(),
-            Err(why) => {
+            Err(GiveError(why)) => {
                 // It may name what is the operator's own.
-                warn(&format!("a turn of the tenant '{}' cannot be given to a worker: {why}", self.tenant.name()));
+                warn(&format!("{what} of the tenant '{}' cannot be given to a worker: {why}", self.tenant.name()));
                 WorkState::Unknown.as_str().to_owned()
             }
         }
     }
 
-    fn work(&self, id: &str, session: &str, (agent, label): (&str, Option<&str>)) -> Result<NewWork, Failure> {
+    /// What a worker is told of it, with the limits of now.
+    fn own_work(&self, id: &str, session: &str) -> Result<(TenantRecord, TenantWork), Failure> {
         if id.is_empty() || id.len() > MOST_ID || !id.chars().all(|ch| ch.is_ascii_alphanumeric() || ch == '-') {
             return Err(Failure::usage("its id is none"));
         }
         // A tenant that is removed has no record, and gets nothing.
         let (tenant, record) = (self.tenant.name(), self.tenant.record()?.for_workers());
-        let turn = TenantTurn { tenant: tenant.clone(), record, session: session.to_owned(), id: id.to_owned() };
-        Ok(NewWork {
-            id: format!("{}{id}", TenantTurn::id_prefix(&self.route)),
-            topic: topic_of_turn(agent, label),
-            body: WorkBody::TenantTurn(Box::new(turn)).encode()?,
-            repeatable: true,
-            patience: TURN_PATIENCE,
-            tenant,
-            holds: self.given.scope.lock_name(session),
-        })
+        Ok((record.clone(), TenantWork { tenant, record, session: session.to_owned(), id: id.to_owned() }))
+    }
+
+    fn new_work(&self, id: &str) -> NewWork {
+        let id = format!("{}{id}", TenantWork::id_prefix(&self.route));
+        NewWork { id, repeatable: true, tenant: self.tenant.name(), ..NewWork::default() }
+    }
+
+    /// Records work. What the operator has changed since its limits were read is changed in it: a later change finds it recorded.
+    async fn submit_current(&self, work: &NewWork, given: TenantRecord) -> Result<(), GiveError> {
+        let until = Instant::now() + STORE_PATIENCE;
+        loop {
+            let submitted = async {
+                self.given.link.work.submit(work.clone()).await?;
+                match self.tenant.record().map(TenantRecord::for_workers) {
+                    Ok(record) if record != given => renew_limits(&self.given.link.work, record).await,
+                    _ => Ok(()),
+                }
+            };
+            match submitted.await {
+                Err(error) if Instant::now() >= until => return Err(error.into()),
+                Err(_) => sleep(AGAIN).await,
+                Ok(()) => return Ok(()),
+            }
+        }
+    }
+
+    /// Gives work that waits for a worker the limits that the operator has changed, until it is stopped.
+    async fn follow_limits(self: Arc<Self>, stop: CancellationToken) {
+        let (mut looks, mut known) = (interval(LOOK), None);
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                _ = looks.tick() => {}
+            }
+            // One that cannot be read has no limits that could be given.
+            let Ok(record) = self.tenant.record().map(TenantRecord::for_workers) else { continue };
+            if known.as_ref() != Some(&record) && renew_limits(&self.given.link.work, record.clone()).await.is_ok() {
+                known = Some(record);
+            }
+        }
     }
 
     // Entries come and go whole, so the map is consistent after a panic elsewhere.
     fn running(&self) -> MutexGuard<'_, HashMap<String, CancellationToken>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Why work cannot be given, for the operator.
+struct GiveError(String);
+
+impl From<Failure> for GiveError {
+    fn from(failure: Failure) -> Self {
+        Self(failure.message.clone())
+    }
+}
+
+impl From<FleetError> for GiveError {
+    fn from(error: FleetError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<StoreError> for GiveError {
+    fn from(error: StoreError) -> Self {
+        Self(error.to_string())
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use haft_fleet::{Dispatcher, FleetError};
 use haft_gateway::{RemoteEvent, RemoteMessage};
-use haft_store::{NewWork, WorkRecord, WorkState};
+use haft_store::{NewWork, StoreError, WorkRecord, WorkState};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -27,8 +27,13 @@ pub(in crate::commands::serve) struct GivenTurns {
 }
 
 impl GivenTurns {
-    pub(super) fn dispatcher(&self) -> Dispatcher {
+    pub(in crate::commands::serve) fn dispatcher(&self) -> Dispatcher {
         Dispatcher::new(self.link.queue.clone(), self.link.work.clone())
+    }
+
+    /// Whether a worker that lives takes this.
+    pub(in crate::commands::serve) async fn has_worker(&self, topic: &String) -> Result<bool, StoreError> {
+        Ok(self.link.work.workers().await?.iter().any(|worker| worker.topics.contains(topic)))
     }
 
     /// Gives a turn to a worker, and waits until it is settled.

@@ -24,6 +24,7 @@ const CANCEL_ALL: &str = "UPDATE work SET cancelling = TRUE, \
      fence = CASE WHEN state IN ('queued', 'claimed') THEN fence + 1 ELSE fence END, \
      settled = CASE WHEN state IN ('queued', 'claimed') THEN clock_timestamp() ELSE settled END \
      WHERE state IN ('queued', 'claimed', 'started') AND starts_with(id, $1)";
+const BODIES: &str = "SELECT id, body FROM work WHERE state IN ('queued', 'claimed', 'started') AND starts_with(id, $1)";
 const UNSETTLED: &str = "SELECT count(*) FROM work WHERE state IN ('queued', 'claimed', 'started') AND starts_with(id, $1)";
 
 /// Work that lies in the schema of a tenant.
@@ -66,6 +67,16 @@ impl PostgresWork {
         settle.await
     }
 
+    /// Forgets it.
+    pub async fn remove_deposit(&self, id: &str) -> Result<(), StoreError> {
+        let remove = self.database.read(id.to_owned(), |link, id| {
+            Box::pin(
+                async move { execute(link, "DELETE FROM work WHERE id = $1 AND topic = $2", &[&Text(id), &Text(TOPIC)]).await.map(drop) },
+            )
+        });
+        remove.await
+    }
+
     /// What came of it; `None` if nothing is known.
     pub async fn deposit_outcome(&self, id: &str) -> Result<Option<String>, StoreError> {
         let outcome = self.database.read(id.to_owned(), |link, id| {
@@ -83,6 +94,25 @@ impl PostgresWork {
             .database
             .read(prefix.to_owned(), |link, prefix| Box::pin(async move { execute(link, CANCEL_ALL, &[&Text(prefix)]).await.map(drop) }));
         cancel.await
+    }
+
+    /// What is to be done, of all work whose id begins so and that has not come to its end: its id and its body.
+    pub async fn list_bodies(&self, prefix: &str) -> Result<Vec<(String, String)>, StoreError> {
+        let list = self.database.read(prefix.to_owned(), |link, prefix| {
+            Box::pin(async move { all(link, BODIES, &[&Text(prefix)], |row| Ok((row.text(0)?, row.text(1)?))).await })
+        });
+        list.await
+    }
+
+    /// Says anew what is to be done, for who claims the work from now on. Nothing changes if it is not as it was `before`.
+    pub async fn replace_body(&self, id: &str, before: &str, body: &str) -> Result<(), StoreError> {
+        let replace = self.database.read([id, before, body].map(str::to_owned), |link, texts| {
+            Box::pin(async move {
+                let [id, before, body] = texts.each_ref().map(|text| Text(text));
+                execute(link, "UPDATE work SET body = $3 WHERE id = $1 AND body = $2", &[&id, &before, &body]).await.map(drop)
+            })
+        });
+        replace.await
     }
 
     /// How much work whose id begins so is not settled.
