@@ -2,6 +2,7 @@
 
 mod kills;
 mod said;
+mod tenant_calls;
 mod tenants;
 
 use std::io::{BufRead, BufReader};
@@ -432,4 +433,26 @@ fn demo_runs_a_fleet_and_leaves_nothing_behind() {
     let done = ran.json();
     assert_eq!((done["turns"].as_array().unwrap().len(), &done["aside"]), (9, &json!([])), "{done:#}");
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+}
+
+#[test]
+fn demo_that_is_stopped_leaves_nothing_behind_either() {
+    let world = World::new();
+    let folder = world.path("tmp");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::set_permissions(world.path("."), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let mut command = world.command(&["fleet", "demo"]);
+    let mut demo = command.env("TMPDIR", &folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let own_folder = || std::fs::read_dir(&folder).unwrap().flatten().next().map(|entry| entry.path());
+    let until = Instant::now() + PATIENCE;
+    // Its database, its queue and one of its servers run.
+    while !own_folder().is_some_and(|folder| folder.join("server-1").exists()) {
+        assert!(Instant::now() < until && demo.try_wait().unwrap().is_none(), "the demo does not start");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let children = super::tenants::processes_of_process(demo.id());
+    rustix::process::kill_process(rustix::process::Pid::from_child(&demo), rustix::process::Signal::INT).unwrap();
+    assert_eq!(demo.wait().unwrap().code(), Some(130));
+    assert_eq!(own_folder(), None);
+    assert!(children.len() >= 3 && children.iter().all(|child| !child.join("exe").exists()), "{children:?}");
 }

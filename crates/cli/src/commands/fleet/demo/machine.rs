@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use crate::failure::Failure;
 
@@ -51,7 +52,7 @@ impl DemoProcess {
     }
 
     /// Waits for its end.
-    pub(super) fn wait(&mut self, patience: Duration) -> Result<DemoEnd, Failure> {
+    pub(super) fn wait(&mut self, patience: Duration, stop: &CancellationToken) -> Result<DemoEnd, Failure> {
         let until = Instant::now() + patience;
         loop {
             match self.child.try_wait().map_err(|error| failed("haft", &error))? {
@@ -62,6 +63,7 @@ impl DemoProcess {
                     }
                     return Ok(DemoEnd { code: status.code().unwrap_or(-1), stdout });
                 }
+                None if stop.is_cancelled() => return Err(stopped()),
                 None if Instant::now() > until => return Err(failed("haft", &std::io::Error::other("the turn takes too long"))),
                 None => std::thread::sleep(LOOK),
             }
@@ -89,6 +91,7 @@ pub(super) struct DemoFleet {
     _database: DemoProcess,
     folder: DemoFolder,
     environment: [(&'static str, String); 2],
+    stop: CancellationToken,
 }
 
 struct DemoFolder(PathBuf);
@@ -100,17 +103,17 @@ impl Drop for DemoFolder {
 }
 
 impl DemoFleet {
-    pub(super) fn start() -> Result<Self, Failure> {
+    pub(super) fn start(stop: CancellationToken) -> Result<Self, Failure> {
         let folder = std::env::temp_dir().join(format!("haft-fleet-{}", &uuid::Uuid::new_v4().simple().to_string()[..12]));
         // The user of the database has to come through.
         fs::DirBuilder::new().mode(0o711).create(&folder).map_err(|error| failed("the folder of the demo", &error))?;
         let folder = DemoFolder(folder);
         fs::create_dir(folder.0.join("project")).map_err(|error| failed("the folder of the demo", &error))?;
         fs::write(folder.0.join("config.toml"), "").map_err(|error| failed("the folder of the demo", &error))?;
-        let (database, address) = start_database(&folder.0.join("database"))?;
-        let (queue, queue_address) = start_queue(&folder.0.join("queue"))?;
+        let (database, address) = start_database(&folder.0.join("database"), &stop)?;
+        let (queue, queue_address) = start_queue(&folder.0.join("queue"), &stop)?;
         let environment = [("HAFT_STORE", address), ("HAFT_QUEUE", queue_address)];
-        let mut fleet = Self { workers: Vec::new(), servers: Vec::new(), _queue: queue, _database: database, folder, environment };
+        let mut fleet = Self { workers: Vec::new(), servers: Vec::new(), _queue: queue, _database: database, folder, environment, stop };
         for number in 1..=2 {
             let server = fleet.haft(&format!("server-{number}"), &["serve", "--listen", "127.0.0.1:0", "--json"], true)?;
             fleet.servers.push(server);
@@ -126,6 +129,9 @@ impl DemoFleet {
 
     /// Starts haft on a machine of this name, and waits until it is ready.
     fn haft(&self, machine: &str, words: &[&str], is_ready: bool) -> Result<DemoProcess, Failure> {
+        if self.stop.is_cancelled() {
+            return Err(stopped());
+        }
         let program = std::env::current_exe().map_err(|error| failed("haft", &error))?;
         let home = self.folder.0.join(machine);
         let mut command = Command::new("setpriv");
@@ -157,9 +163,13 @@ impl DemoFleet {
     }
 
     pub(super) fn status(&self) -> Result<Value, Failure> {
-        let end = self.haft("server-1", &["fleet", "status", "--json"], false)?.wait(START)?;
+        let end = self.haft("server-1", &["fleet", "status", "--json"], false)?.wait(START, &self.stop)?;
         serde_json::from_str(&end.stdout).map_err(|error| failed("haft fleet status", &std::io::Error::other(error)))
     }
+}
+
+fn stopped() -> Failure {
+    Failure::failed("cancelled", "the demo was stopped")
 }
 
 fn failed(what: &str, error: &std::io::Error) -> Failure {
@@ -168,7 +178,7 @@ fn failed(what: &str, error: &std::io::Error) -> Failure {
 }
 
 /// A server on a Unix socket in this folder.
-fn start_database(folder: &Path) -> Result<(DemoProcess, String), Failure> {
+fn start_database(folder: &Path, stop: &CancellationToken) -> Result<(DemoProcess, String), Failure> {
     let broken = |error: std::io::Error| failed("PostgreSQL", &error);
     fs::create_dir(folder).map_err(broken)?;
     let is_root = rustix::process::geteuid().is_root();
@@ -199,7 +209,7 @@ fn start_database(folder: &Path) -> Result<(DemoProcess, String), Failure> {
         let mut probe = Command::new(database_programs().join("pg_isready"));
         probe.args(["-q", "-p", "5432", "-h"]).arg(folder).status().is_ok_and(|status| status.success())
     };
-    wait_for(is_ready).map_err(broken)?;
+    wait_for(is_ready, stop).map_err(broken)?;
     let host = folder.display().to_string().replace('/', "%2F");
     Ok((process, format!("postgres://postgres@{host}:5432/postgres")))
 }
@@ -210,7 +220,7 @@ fn database_programs() -> PathBuf {
     versions.filter(|folder| folder.join("postgres").exists()).max().unwrap_or_default()
 }
 
-fn start_queue(folder: &Path) -> Result<(DemoProcess, String), Failure> {
+fn start_queue(folder: &Path, stop: &CancellationToken) -> Result<(DemoProcess, String), Failure> {
     let broken = |error: std::io::Error| failed("nats-server", &error);
     let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).map_err(broken)?.port();
     let path = std::env::var("PATH").unwrap_or_default();
@@ -218,14 +228,14 @@ fn start_queue(folder: &Path) -> Result<(DemoProcess, String), Failure> {
     command.args(["--pdeathsig", "KILL", "nats-server", "-js", "-a", "127.0.0.1", "-p", &port.to_string(), "-sd"]).arg(folder);
     command.env("PATH", format!("{path}:/usr/sbin:/usr/local/bin")).stdout(Stdio::null()).stderr(Stdio::null());
     let process = DemoProcess::start(command)?;
-    wait_for(|| std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()).map_err(broken)?;
+    wait_for(|| std::net::TcpStream::connect(("127.0.0.1", port)).is_ok(), stop).map_err(broken)?;
     Ok((process, format!("nats://127.0.0.1:{port}")))
 }
 
-fn wait_for(is_ready: impl Fn() -> bool) -> Result<(), std::io::Error> {
+fn wait_for(is_ready: impl Fn() -> bool, stop: &CancellationToken) -> Result<(), std::io::Error> {
     let until = Instant::now() + START;
     while !is_ready() {
-        if Instant::now() > until {
+        if stop.is_cancelled() || Instant::now() > until {
             return Err(std::io::Error::other("it does not start"));
         }
         std::thread::sleep(LOOK);
