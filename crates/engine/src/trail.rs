@@ -35,20 +35,14 @@ pub(crate) struct Trail {
     record: Uuid,
     call: Arc<CallInfo>,
     entry: Option<Arc<ToolEntry>>,
-    /// The form that the model called, if not the canonical one.
-    form: Option<Form>,
     started_at: SystemTime,
     started: Instant,
     arguments: RecordedArguments,
-    /// The arguments before the first hook changed them.
-    original: Option<Value>,
     /// Written as JSON when the record is made, behind the call.
     effects: Option<Arc<Vec<Effect>>>,
-    jobs: Vec<JobUse>,
     /// Whether there is a plan: hooks see its effects.
     is_planned: bool,
     decision: Decision,
-    warnings: Vec<String>,
     signature: Option<CallSignature>,
     changes: bool,
     /// Until the record is queued.
@@ -57,6 +51,21 @@ pub(crate) struct Trail {
     connections: OnceLock<CallConnections>,
     /// The shape of a secret in the arguments.
     secret: Option<&'static str>,
+    /// Apart, because the trails of a thousand calls may wait for history.
+    rare: Option<Box<RareFacts>>,
+}
+
+/// What few calls have.
+#[derive(Debug, Clone, Default)]
+struct RareFacts {
+    /// The form that the model called, if not the canonical one.
+    form: Option<Form>,
+    /// The arguments before the first hook changed them.
+    original: Option<Value>,
+    /// The jobs that the plan uses.
+    jobs: Vec<JobUse>,
+    /// About the arguments.
+    warnings: Vec<String>,
     /// What the model is told of arguments that the user edited.
     edited: Option<String>,
     /// What the user was advised to change, if the call was refused.
@@ -85,24 +94,26 @@ impl Trail {
         Self {
             record,
             entry: None,
-            form: None,
             call: Arc::new(info),
             started_at,
             started: Instant::now(),
             arguments: RecordedArguments::default(),
-            original: None,
             effects: None,
-            jobs: Vec::new(),
             is_planned: false,
             decision: Decision::allow(),
-            warnings: Vec::new(),
             signature: session.watches_loops().then(|| CallSignature::new(call)),
             changes: false,
             journal: Some(Arc::new(CallJournal::new(stores, record))),
             connections: OnceLock::new(),
             secret: None,
-            edited: None,
-            advice: None,
+            rare: None,
+        }
+    }
+
+    /// Notes what few calls have. Nothing is noted only in place of something.
+    fn note_rare(&mut self, is_something: bool, set: impl FnOnce(&mut RareFacts)) {
+        if is_something || self.rare.is_some() {
+            set(self.rare.get_or_insert_default());
         }
     }
 
@@ -157,11 +168,11 @@ impl Trail {
 
     /// arguments: the form that the model called, if not the canonical one.
     pub(crate) fn set_form(&mut self, form: Option<Form>) {
-        self.form = form;
+        self.note_rare(form.is_some(), |rare| rare.form = form);
     }
     /// run: likewise.
     pub(crate) fn form(&self) -> Option<Form> {
-        self.form
+        self.rare.as_ref()?.form
     }
 
     /// available, plan: the decision so far.
@@ -180,16 +191,18 @@ impl Trail {
 
     /// arguments: those that were accepted. Returns the value.
     pub(crate) fn set_arguments(&mut self, checked: CheckedArguments, retention: Retention) -> Value {
-        self.warnings = checked.warnings;
-        self.secret = secret_in(&checked.value);
-        self.arguments = RecordedArguments::new(checked.text, &checked.value, retention);
-        checked.value
+        let CheckedArguments { value, warnings, text } = checked;
+        self.note_rare(!warnings.is_empty(), |rare| rare.warnings = warnings);
+        self.secret = secret_in(&value);
+        self.arguments = RecordedArguments::new(text, &value, retention);
+        value
     }
 
     /// rewrite: the arguments as the hooks left them. Returns the value and, if a hook needed one, its plan.
     pub(crate) fn set_rewritten(&mut self, state: RewriteState, retention: Retention) -> (Value, Option<Prepared>) {
         let RewriteState { checked, original, prepared, asks } = state;
-        self.original = original.as_ref().map(excerpt);
+        let original = original.as_ref().map(excerpt);
+        self.note_rare(original.is_some(), |rare| rare.original = original);
         let value = self.set_arguments(checked, retention);
         for why in asks {
             self.decision.ask(HOOK, why);
@@ -200,28 +213,32 @@ impl Trail {
     /// permit: the user edited the arguments.
     pub(crate) fn set_edited(&mut self, arguments: &Value) {
         let shown = arguments::redacted(excerpt(arguments));
-        self.edited = Some(format!("\n[The user changed the arguments of this call to {shown}]"));
+        let note = format!("\n[The user changed the arguments of this call to {shown}]");
+        self.note_rare(true, |rare| rare.edited = Some(note));
     }
     /// permit: the arguments that the model gave.
     pub(crate) fn original_arguments(&self) -> Value {
-        self.original.clone().unwrap_or_else(|| excerpt(&self.arguments()))
+        let original = self.rare.as_ref().and_then(|rare| rare.original.clone());
+        original.unwrap_or_else(|| excerpt(&self.arguments()))
     }
     /// permit: the arguments that the model gave, before the user edited them.
     pub(crate) fn set_original(&mut self, arguments: Value) {
-        self.original = Some(arguments);
+        self.note_rare(true, |rare| rare.original = Some(arguments));
     }
     pub(crate) fn decision(&self) -> &Decision {
         &self.decision
     }
     /// settle: what the model is told of arguments that the user edited.
     pub(crate) fn edit_note(&self) -> Option<&str> {
-        self.edited.as_deref()
+        self.rare.as_ref()?.edited.as_deref()
     }
 
     /// plan: the effects.
     pub(crate) fn set_plan(&mut self, plan: &Plan) {
         self.changes = plan.changes_something();
-        (self.effects, self.jobs, self.is_planned) = (plan.shared_effects(), plan.jobs().to_vec(), true);
+        (self.effects, self.is_planned) = (plan.shared_effects(), true);
+        let jobs = plan.jobs();
+        self.note_rare(!jobs.is_empty(), |rare| rare.jobs = jobs.to_vec());
     }
     fn effects(&self) -> &[Effect] {
         self.effects.as_ref().map_or(&[], |effects| effects.as_slice())
@@ -251,11 +268,13 @@ impl Trail {
     }
     /// settle: what a refusal advised to change, for history.
     pub(crate) fn set_advice(&mut self, outcome: &Result<ToolOutput, ToolError>) {
-        self.advice = outcome.as_ref().err().and_then(ToolError::details).and_then(|details| details.get("to_change")).cloned();
+        let details = outcome.as_ref().err().and_then(ToolError::details);
+        let advice = details.and_then(|details| details.get("to_change"));
+        self.note_rare(advice.is_some(), |rare| rare.advice = advice.cloned());
     }
     /// settle: warnings about the arguments.
     pub(crate) fn warnings(&self) -> &[String] {
-        &self.warnings
+        self.rare.as_ref().map_or(&[], |rare| &rare.warnings)
     }
     /// settle: the result of the call.
     pub(crate) fn result(&self, outcome: Result<ToolOutput, ToolError>) -> ToolResult {
@@ -295,9 +314,10 @@ impl Trail {
     }
 
     /// The record of the call. Redaction happens here, on the store's own thread where there is one.
-    fn into_row(self, session: &Session, taint: SessionTaint, status: CallStatus, summary: String, elapsed: Duration) -> CallRow {
+    fn into_row(mut self, session: &Session, taint: SessionTaint, status: CallStatus, summary: String, elapsed: Duration) -> CallRow {
         let connections = self.connections.get().map(CallConnections::recorded).unwrap_or_default();
-        let decision = RecordedDecision::new(&self.decision, self.advice.as_ref(), session.caller(), connections, taint);
+        let RareFacts { original, jobs, advice, .. } = self.rare.take().map(|rare| *rare).unwrap_or_default();
+        let decision = RecordedDecision::new(&self.decision, advice.as_ref(), session.caller(), connections, taint);
         CallRow {
             id: self.record.to_string(),
             call_id: self.call.id.clone(),
@@ -305,10 +325,10 @@ impl Trail {
             agent: Arc::clone(session.agent()),
             tool: self.call.tool.clone(),
             workspace: session.workspace().to_owned(),
-            effects: arguments::redacted_json(serde_json::to_string(&PlannedEffects { effects: self.effects(), jobs: &self.jobs })),
+            effects: arguments::redacted_json(serde_json::to_string(&PlannedEffects { effects: self.effects(), jobs: &jobs })),
             decision: arguments::redacted_json(serde_json::to_string(&decision)),
             arguments: self.arguments.into_json(),
-            original_arguments: self.original.map(|value| arguments::redacted(value).to_string()),
+            original_arguments: original.map(|value| arguments::redacted(value).to_string()),
             started: self.started_at,
             elapsed,
             status,
