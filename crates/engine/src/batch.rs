@@ -54,7 +54,7 @@ impl Engine {
                     planning.push_back(async move {
                         let stop = StopSignal::new(session, cancel);
                         let mut open = OpenCall::new(self, session, &mut call);
-                        let planned = self.plan_call(call, session, &stop, &mut open).await;
+                        let planned = self.plan_call(&mut call, session, &stop, &mut open).await;
                         (index, planned, stop, open)
                     });
                 }

@@ -140,14 +140,15 @@ impl Engine {
     async fn answer(&self, mut call: ToolCall, session: &Session, cancel: Option<&CancellationToken>) -> ToolResult {
         let stop = StopSignal::new(session, cancel);
         let mut open = OpenCall::new(self, session, &mut call);
-        let planned = self.plan_call(call, session, &stop, &mut open).await;
+        let planned = self.plan_call(&mut call, session, &stop, &mut open).await;
         self.complete(planned.map(|ready| (ready, None)), session, stop, open).await
     }
 
-    /// [`Engine::prepare`], with panics caught; a call that ended early has its outcome already.
+    /// [`Engine::prepare`], with panics caught; a call that ended early has its outcome already. The call stays where it is: each future
+    /// that it is moved through would have space for it.
     pub(crate) async fn plan_call(
         &self,
-        call: ToolCall,
+        call: &mut ToolCall,
         session: &Session,
         stop: &StopSignal,
         open: &mut OpenCall<'_>,

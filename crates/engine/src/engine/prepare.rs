@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_contract::{Prepared, ToolCall, ToolError};
+use haft_contract::{Arguments, Prepared, ToolCall, ToolError};
 use haft_policy::{Decision, Verdict};
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ impl Engine {
     /// loop guard ▸ resolve ▸ available ▸ arguments ▸ rewrite ▸ plan: nothing has happened yet when this is done.
     pub(crate) async fn prepare(
         &self,
-        call: ToolCall,
+        call: &mut ToolCall,
         session: &Session,
         stop: &StopSignal,
         trail: &mut Trail,
@@ -39,9 +39,8 @@ impl Engine {
         trail.set_decision(offered);
         let form = entry.called(&call.name, session.dialect());
         trail.set_form(form.map(CompiledForm::form));
-        let mut arguments = call.arguments;
-        let checked = check_as(&entry, form, &mut arguments, engine.limits.argument_bytes);
-        let checked = checked.inspect_err(|_| trail.set_refused_arguments(arguments))?;
+        let checked = check_as(&entry, form, &mut call.arguments, engine.limits.argument_bytes);
+        let checked = checked.inspect_err(|_| trail.set_refused_arguments(take_arguments(call)))?;
         let (arguments, prepared) = if engine.hooks.is_empty() {
             (trail.set_arguments(checked, self.retention(session)), None)
         } else {
@@ -60,12 +59,13 @@ impl Engine {
         &self,
         offered: Decision,
         entry: &Arc<ToolEntry>,
-        call: ToolCall,
+        call: &mut ToolCall,
         session: &Session,
         stop: &StopSignal,
         trail: &mut Trail,
     ) -> ToolError {
-        let (decision, planned) = self.decide_anyway(offered, entry, &call.name, call.arguments, session, stop).await;
+        let arguments = take_arguments(call);
+        let (decision, planned) = self.decide_anyway(offered, entry, &call.name, arguments, session, stop).await;
         let (plan, facts) = planned.as_ref().map_or((None, TaintFacts::default()), |(plan, facts)| (Some(plan.plan()), *facts));
         let advice = AdviceCase { policy: &*self.inner.policy, entry, plan, facts, session }.advise(&decision);
         let mut error = refused(&decision, &advice);
@@ -155,4 +155,9 @@ impl Engine {
         trail.set_plan(prepared.plan());
         Ok(prepared)
     }
+}
+
+/// The arguments of a call; nothing is left of them.
+fn take_arguments(call: &mut ToolCall) -> Arguments {
+    std::mem::replace(&mut call.arguments, Arguments::Text(String::new()))
 }

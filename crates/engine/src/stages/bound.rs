@@ -26,21 +26,25 @@ pub(crate) async fn bound(
     stored: Option<&str>,
 ) -> Result<ToolOutput, ToolError> {
     match outcome {
-        Ok(output) => Ok(bound_output(output, cap, journal, read_on, stored).await),
+        Ok(output) if is_too_long(&output, cap) => Ok(Box::pin(cut_output(output, cap, journal, read_on, stored)).await),
+        Ok(mut output) => {
+            redact_texts(&mut output);
+            Ok(output)
+        }
         Err(error) => Err(bound_error(error, cap)),
     }
 }
 
-/// The cap counts all text blocks together; if they are too much, they become one, and the rest one spill.
-async fn bound_output(mut output: ToolOutput, cap: usize, journal: &dyn Journal, read_on: ReadOn<'_>, stored: Option<&str>) -> ToolOutput {
-    let total: usize = output.texts().map(str::len).sum();
-    if total > cap + SLACK {
-        let whole = joined(&mut output.content);
-        let shown = Box::pin(cut(&whole, cap, journal, read_on, stored)).await;
-        output.content.insert(0, Content::Text(shown));
-        return output;
-    }
-    redact_texts(&mut output);
+/// The cap counts all text blocks together.
+fn is_too_long(output: &ToolOutput, cap: usize) -> bool {
+    output.texts().map(str::len).sum::<usize>() > cap + SLACK
+}
+
+/// The texts become one, and the rest of it one spill.
+async fn cut_output(mut output: ToolOutput, cap: usize, journal: &dyn Journal, read_on: ReadOn<'_>, stored: Option<&str>) -> ToolOutput {
+    let whole = joined(&mut output.content);
+    let shown = cut(&whole, cap, journal, read_on, stored).await;
+    output.content.insert(0, Content::Text(shown));
     output
 }
 

@@ -100,23 +100,39 @@ pub(crate) async fn permit(
     edit_fault: Option<String>,
 ) -> Result<Permission, ToolError> {
     let plan = prepared.plan();
-    let approver = request.session.approver().filter(|approver| approver.can_ask());
-    let asking = approver.map(|approver| {
-        let offered = decision.clone();
-        ApprovalStep { approver: &**approver, request, plan, offered, subject: None, edit_fault }
-    });
+    let can_ask = request.session.approver().is_some_and(|approver| approver.can_ask());
+    let offered = can_ask.then(|| decision.clone());
     *decision = decide(request.policy, std::mem::take(decision), request.entry, plan, request.facts.taint, request.session);
     if decision.verdict == Verdict::Deny {
         return Err(refused(decision, &request.advice(plan).advise(decision)));
     }
+    if decision.verdict == Verdict::Allow && request.entry.definition().permissions.is_empty() {
+        return Ok(Permission::Granted(PermittedCall { prepared }));
+    }
+    Box::pin(wait_for_user(request, prepared, decision, offered, edit_fault)).await
+}
+
+/// The permissions of the platform, and the approval: what few calls wait for. `offered` is the decision on the tool alone, if somebody
+/// can be asked.
+async fn wait_for_user(
+    request: PermitRequest<'_>,
+    prepared: Prepared,
+    decision: &mut Decision,
+    offered: Option<Decision>,
+    edit_fault: Option<String>,
+) -> Result<Permission, ToolError> {
+    let plan = prepared.plan();
     let permissions = &request.entry.definition().permissions;
     if !permissions.is_empty() {
-        Box::pin(request.stop.unless(request.session.permissions().ensure(permissions))).await??;
+        request.stop.unless(request.session.permissions().ensure(permissions)).await??;
         decision.pass("host permission", "granted");
     }
     if decision.verdict == Verdict::Ask {
-        let asking = asking.ok_or_else(|| no_approver(decision, &request.advice(plan).advise(decision)))?;
-        if let ApprovalOutcome::Edited(arguments) = Box::pin(asking.ask(decision)).await? {
+        let Some((approver, offered)) = request.session.approver().zip(offered) else {
+            return Err(no_approver(decision, &request.advice(plan).advise(decision)));
+        };
+        let asking = ApprovalStep { approver: &**approver, request, plan, offered, subject: None, edit_fault };
+        if let ApprovalOutcome::Edited(arguments) = asking.ask(decision).await? {
             return Ok(Permission::Edited(prepared, arguments));
         }
     }
