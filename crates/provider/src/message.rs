@@ -26,6 +26,7 @@ pub struct Message {
     /// Role of the author.
     pub role: Role,
     /// Content, in order.
+    #[serde(deserialize_with = "flat::short_list")]
     pub blocks: Vec<Block>,
 }
 

@@ -2,8 +2,10 @@
 //! takes longer than the rest of opening a long session.
 
 use std::fmt;
+use std::marker::PhantomData;
 
-use serde::Deserialize;
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use super::{Block, Opaque, ResultPart};
 
@@ -27,7 +29,7 @@ pub(super) struct FlatBlock {
     id: Option<String>,
     name: Option<String>,
     arguments: Option<String>,
-    content: Option<Vec<ResultPart>>,
+    content: Option<ShortList<ResultPart>>,
     is_error: Option<bool>,
     opaque: Option<Opaque>,
 }
@@ -39,6 +41,42 @@ pub(super) struct FlatPart {
     text: Option<String>,
     mime: Option<String>,
     data: Option<String>,
+}
+
+/// A list that nearly always has one or two items: with space for these, where one that grows by itself has it for four. A long
+/// conversation has ten thousand such lists, and half of its memory would be empty.
+struct ShortList<T>(Vec<T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for ShortList<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(ShortListVisitor(PhantomData)).map(Self)
+    }
+}
+
+/// For a field that is a [`ShortList`].
+pub(super) fn short_list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    ShortList::deserialize(deserializer).map(|ShortList(items)| items)
+}
+
+struct ShortListVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ShortListVisitor<T> {
+    type Value = Vec<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a sequence")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Vec<T>, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = sequence.next_element()? {
+            if items.len() == items.capacity() {
+                items.reserve_exact(items.len().max(1));
+            }
+            items.push(item);
+        }
+        Ok(items)
+    }
 }
 
 /// Why a value is no block.
@@ -78,7 +116,7 @@ impl TryFrom<FlatBlock> for Block {
             BlockKind::Result => Self::Result {
                 id: required(id, "id")?,
                 name: required(name, "name")?,
-                content: required(content, "content")?,
+                content: required(content, "content")?.0,
                 is_error: required(is_error, "is_error")?,
             },
         })
@@ -103,7 +141,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::Protocol;
+    use crate::{Message, Protocol};
 
     fn blocks() -> Vec<(Block, Value)> {
         let opaque = Opaque { protocol: Protocol::Gemini, provider: "p".into(), value: json!({"id": null}) };
@@ -140,6 +178,15 @@ mod tests {
                 let error = serde_json::from_str::<Block>(&less.to_string()).unwrap_err().to_string();
                 assert!(error.contains(&format!("missing field `{field}`")), "{error}");
             }
+        }
+    }
+
+    #[test]
+    fn lists_have_space_for_what_is_in_them_alone() {
+        for (count, space) in [(0, 0), (1, 1), (2, 2), (3, 4), (5, 8)] {
+            let text = json!({"role": "user", "blocks": vec![json!({"type": "text", "text": "t"}); count]}).to_string();
+            let blocks = serde_json::from_str::<Message>(&text).unwrap().blocks;
+            assert_eq!((blocks.len(), blocks.capacity()), (count, space));
         }
     }
 
