@@ -176,7 +176,7 @@ impl CallLog for SqliteCallLog {
     }
 
     fn keep(&self, image: PreImageRecord) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(self.write(StoreChange::Image(image)))
+        Box::pin(self.write(StoreChange::Images(vec![image])))
     }
 
     fn keep_all(&self, images: Vec<PreImageRecord>) -> BoxFuture<'_, Result<(), StoreError>> {

@@ -102,7 +102,6 @@ fn apply<'a>(
         StoreChange::TakeInterrupted { record, ended } => {
             return running::take(connection, owners, record, ended).map(|taken| Ok(u64::from(taken)));
         }
-        StoreChange::Image(image) => rows::put_image(connection, image).map(|()| true),
         StoreChange::Images(images) => images.iter().try_for_each(|image| rows::put_image(connection, image)).map(|()| true),
         StoreChange::Withdrawn { record, path, after } => rows::remove_image(connection, record, path, after.as_deref()).map(|()| true),
         StoreChange::SettleInterrupted(record) => running::end(connection, record).map(|()| true),
@@ -115,7 +114,6 @@ fn apply<'a>(
         (Err(error), _) if !is_own(&error) => Err(error),
         (Err(error), StoreChange::Record(_)) => Ok(Err(SqlFault::from(error).into())),
         // The only rule a pre-image can break is that its call must be there.
-        (_, StoreChange::Image(image)) => Ok(Err(StoreError::no_call(&image.record))),
         (_, StoreChange::Images(images)) => Ok(images.first().map_or(Ok(0), |image| Err(StoreError::no_call(&image.record)))),
         (_, StoreChange::Undone(record)) => Ok(Err(StoreError::no_call(record))),
         (Ok(false) | Err(_), _) => Ok(Ok(0)),

@@ -20,8 +20,7 @@ pub(in crate::backend) enum StoreChange {
     Record(Box<CallRow>),
     /// A record that the writer makes, so that the call need not.
     Deferred(Box<dyn FnOnce() -> CallRow + Send>),
-    Image(PreImageRecord),
-    /// Several of one call.
+    /// Of one call.
     Images(Vec<PreImageRecord>),
     Withdrawn {
         record: String,
