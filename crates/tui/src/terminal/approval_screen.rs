@@ -87,6 +87,7 @@ impl ApprovalScreen<'_> {
             let calls = ellipsize_to_width(&display::escape_line(&calls), self.columns.saturating_sub(4));
             page.line(format_args!("    {DIM}{calls}{DIM:#}"));
         }
+        page.line(format_args!("{STRONG}[e]{STRONG:#} edit a rule before it is saved"));
         page.finish()
     }
 

@@ -1,13 +1,15 @@
 //! Asks the user at the terminal to approve a call.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use haft_contract::{
     BoxFuture,
     ports::{ApprovalAnswer, ApprovalRequest, Approver},
 };
 use serde_json::Value;
+
+use haft_text::display;
 
 use super::Terminal;
 use super::approval_screen::{ApprovalScreen, KeyHint};
@@ -22,6 +24,8 @@ const PROMPT: &str = "> ";
 /// Where keys are not read one by one.
 const LINE_PROMPT: &str = "answer, then Enter: ";
 const WIDTH_PROMPT: &str = "which? n: none > ";
+const EDITED_WIDTH_PROMPT: &str = "edit which? n: none > ";
+const RULE_PROMPT: &str = "rule: ";
 const COMMENT_PROMPT: &str = "to the model: ";
 const EDIT_PROMPT: &str = "edit: ";
 
@@ -30,12 +34,21 @@ const EDIT_PROMPT: &str = "edit: ";
 pub struct TerminalApprover {
     terminal: Arc<Terminal>,
     rules_file: Option<PathBuf>,
+    /// The rules that the user wrote last.
+    written: Mutex<Option<WrittenRules>>,
+}
+
+/// Rules that the user wrote for a question: those that are not accepted are corrected, not written again.
+#[derive(Debug)]
+struct WrittenRules {
+    fingerprint: String,
+    rules: Vec<String>,
 }
 
 impl TerminalApprover {
     /// Persistent rules are saved in `rules_file`; without one, "always" is not offered.
     pub fn new(terminal: Arc<Terminal>, rules_file: Option<PathBuf>) -> Self {
-        Self { terminal, rules_file }
+        Self { terminal, rules_file, written: Mutex::default() }
     }
 
     /// `None` when the input ends.
@@ -47,6 +60,12 @@ impl TerminalApprover {
         let mut source = self.terminal.source().await;
         let mut dialogue = Dialogue::begin(&mut source);
         dialogue.count_down(request.time_limit);
+        if let (Some(fault), Some(rules)) = (&request.edit_fault, self.take_written(request)) {
+            let head = format!("Not accepted: {}\n", display::escape_line(fault));
+            if let Some(answer) = self.write_rules(request, &rules, &head, &mut dialogue).await {
+                return Some(answer);
+            }
+        }
         loop {
             let reply = dialogue.choose(&text, prompt, |typed| parse_reply(typed, &keys)).await?;
             // What is asked is still visible above; only the prompt is shown again.
@@ -60,8 +79,13 @@ impl TerminalApprover {
                     }
                 }
                 ApprovalReply::Always => {
-                    if let Some(answer) = choose_width(&screen, &mut dialogue).await? {
-                        return Some(answer);
+                    let answer = match choose_width(&screen, &mut dialogue).await? {
+                        WidthReply::Save(index) => Some(ApprovalAnswer::AlwaysAs(index)),
+                        WidthReply::Edit(index) => self.write_rules(request, &request.widths[index].rules, "", &mut dialogue).await,
+                        WidthReply::Back => None,
+                    };
+                    if answer.is_some() {
+                        return answer;
                     }
                 }
                 ApprovalReply::Edit => match edited(request, &mut dialogue).await {
@@ -71,6 +95,37 @@ impl TerminalApprover {
                 },
             }
         }
+    }
+}
+
+impl TerminalApprover {
+    /// The rules as the user changed them, one after the other; an empty one is left out. `None` if the user gives up. The engine checks
+    /// them, and asks again if they are not accepted.
+    async fn write_rules(
+        &self,
+        request: &ApprovalRequest,
+        rules: &[String],
+        head: &str,
+        dialogue: &mut Dialogue<'_>,
+    ) -> Option<ApprovalAnswer> {
+        let (mut written, mut text) = (Vec::new(), head);
+        for rule in rules {
+            let rule = dialogue.line(text, RULE_PROMPT, rule).await?;
+            written.extend(Some(rule.trim().to_owned()).filter(|rule| !rule.is_empty()));
+            text = "";
+        }
+        if written.is_empty() {
+            return None;
+        }
+        let kept = WrittenRules { fingerprint: request.fingerprint.clone(), rules: written.clone() };
+        *self.written.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
+        Some(ApprovalAnswer::AlwaysBy(written))
+    }
+
+    /// What the user wrote for this question, once.
+    fn take_written(&self, request: &ApprovalRequest) -> Option<Vec<String>> {
+        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner).take();
+        written.filter(|written| written.fingerprint == request.fingerprint).map(|written| written.rules)
     }
 }
 
@@ -112,15 +167,35 @@ fn parse_reply(typed: &str, keys: &[KeyHint]) -> Option<ApprovalReply> {
     }
 }
 
-/// The chosen width; `Some(None)` if the user goes back, `None` when the input ends.
-async fn choose_width(screen: &ApprovalScreen<'_>, dialogue: &mut Dialogue<'_>) -> Option<Option<ApprovalAnswer>> {
-    let (Some(file), count) = (screen.rules_file, screen.request.widths.len()) else { return Some(None) };
-    let parse = |typed: &str| match typed.parse::<usize>() {
-        Ok(number) if (1..=count).contains(&number) => Some(Some(ApprovalAnswer::AlwaysAs(number - 1))),
-        _ if matches!(typed, "" | "n" | "N") => Some(None),
-        _ => None,
+/// A reply to the question how wide a rule is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WidthReply {
+    /// The rules of the width at this index.
+    Save(usize),
+    /// The same, edited first.
+    Edit(usize),
+    Back,
+}
+
+/// The chosen width; `None` when the input ends.
+async fn choose_width(screen: &ApprovalScreen<'_>, dialogue: &mut Dialogue<'_>) -> Option<WidthReply> {
+    let (Some(file), count) = (screen.rules_file, screen.request.widths.len()) else { return Some(WidthReply::Back) };
+    let index = |typed: &str| typed.parse::<usize>().ok().filter(|number| (1..=count).contains(number)).map(|number| number - 1);
+    let is_none = |typed: &str| matches!(typed, "" | "n" | "N");
+    let parse = |typed: &str| match index(typed) {
+        Some(index) => Some(Some(WidthReply::Save(index))),
+        None if is_none(typed) => Some(Some(WidthReply::Back)),
+        // Which one, is asked next.
+        None => matches!(typed, "e" | "E").then_some(None),
     };
-    dialogue.choose(&screen.render_widths(file), WIDTH_PROMPT, parse).await
+    match dialogue.choose(&screen.render_widths(file), WIDTH_PROMPT, parse).await? {
+        Some(reply) => Some(reply),
+        None if count == 1 => Some(WidthReply::Edit(0)),
+        None => {
+            let parse = |typed: &str| index(typed).map(WidthReply::Edit).or(is_none(typed).then_some(WidthReply::Back));
+            dialogue.choose("", EDITED_WIDTH_PROMPT, parse).await
+        }
+    }
 }
 
 /// The arguments as the user edited them: several lines in their editor, a command as text, everything else as JSON. `None` if the user
@@ -239,6 +314,8 @@ mod tests {
             (&["a", "what?", "1"], rule, ApprovalAnswer::AlwaysAs(0)),
             (&["a", "n", "s"], rule, ApprovalAnswer::Session),
             (&["a", "", "n too wide"], rule, deny(Some("too wide"))),
+            (&["a", "e", "exec(git push x)"], rule, ApprovalAnswer::AlwaysBy(vec!["exec(git push x)".into()])),
+            (&["a", "e", "", "s"], rule, ApprovalAnswer::Session),
             (&["e", "git push x"], rule, edit("git push x")),
             (&["e", "", ""], rule, deny(None)),
             (&["a"], rule, deny(None)),
@@ -247,6 +324,61 @@ mod tests {
             let input = lines.iter().map(|line| Typed::Line((*line).to_owned())).collect();
             assert_eq!(typed(input, rules).await, answer, "{lines:?}");
         }
+    }
+
+    /// Lets a user type this at each of these questions, which come one after the other; returns the answers.
+    async fn answers(questions: Vec<(ApprovalRequest, &str)>) -> Vec<ApprovalAnswer> {
+        let (terminal, keyboard) = Terminal::listening();
+        let approver = TerminalApprover::new(Arc::new(terminal), Some("/rules".into()));
+        let mut answers = Vec::new();
+        for (question, keys) in questions {
+            let user = async {
+                for ch in keys.chars() {
+                    let code = match ch {
+                        '\n' => KeyCode::Enter,
+                        '\u{1b}' => KeyCode::Esc,
+                        '\u{8}' => KeyCode::Backspace,
+                        ch => KeyCode::Char(ch),
+                    };
+                    keyboard.send(key(code)).await.unwrap();
+                    tokio::task::yield_now().await;
+                }
+            };
+            answers.push(tokio::join!(approver.ask(question), user).0);
+        }
+        answers
+    }
+
+    #[tokio::test]
+    async fn rule_is_edited_before_it_is_saved_and_kept_when_it_is_not_accepted() {
+        let question = |widths: &[&[&str]], fault: Option<&str>| {
+            let mut request = request(Ok("exec(git push *)"));
+            request.widths = widths.iter().map(|rules| GrantWidth::new("w", rules.iter().map(|&rule| rule.into()).collect())).collect();
+            request.edit_fault = fault.map(str::to_owned);
+            request.fingerprint = "this one".into();
+            request
+        };
+        let by = |rules: &[&str]| ApprovalAnswer::AlwaysBy(rules.iter().map(|&rule| rule.to_owned()).collect());
+        let (one, two): (&[&[&str]], &[&[&str]]) = (&[&["exec(a)"]], &[&["exec(a)"], &["exec(b)", "exec(c)"]]);
+        let ask = |widths, keys| (question(widths, None), keys);
+        let again = |widths, keys| (question(widths, Some("the ')' is missing")), keys);
+        for (questions, expected) in [
+            (vec![ask(one, "ae\u{8} *)\n")], vec![by(&["exec(a *)"])]),
+            (vec![ask(two, "ae2\u{8}x)\n\n")], vec![by(&["exec(bx)", "exec(c)"])]),
+            (vec![ask(one, "ae\u{1b}y")], vec![ApprovalAnswer::Once]),
+            (vec![ask(two, "aenae9n\u{1b}")], vec![deny(None)]),
+            // What was not accepted is there again, and can be left.
+            (vec![ask(one, "ae\u{8}x\n"), again(one, ")\n")], vec![by(&["exec(ax"]), by(&["exec(ax)"])]),
+            (vec![ask(one, "ae\u{8}x\n"), again(one, "\u{1b}y")], vec![by(&["exec(ax"]), ApprovalAnswer::Once]),
+            // A fault of other arguments, or of another question, is no fault of the rule.
+            (vec![again(one, "y")], vec![ApprovalAnswer::Once]),
+        ] {
+            let keys: Vec<&str> = questions.iter().map(|(_, keys)| *keys).collect();
+            assert_eq!(answers(questions.clone()).await, expected, "{keys:?}");
+        }
+        let mut other = question(one, Some("it is wrong"));
+        other.fingerprint = "another".into();
+        assert_eq!(answers(vec![ask(one, "ae\n"), (other, "y")]).await, [by(&["exec(a)"]), ApprovalAnswer::Once]);
     }
 
     #[tokio::test]
