@@ -177,6 +177,34 @@ fn values_at(provenance: &Provenance, path: &str) -> Value {
     at.and_then(|at| values(provenance).into_iter().nth(at)).unwrap_or_default()
 }
 
+impl Wire {
+    /// All settings as data, without what is secret in them.
+    pub(crate) fn public_settings(&self) -> Value {
+        public_settings(&self.settings.provenance)
+    }
+
+    /// What becomes of the settings when the text of the user's file changes, as [`settings_difference`] has it. `common` is what the
+    /// caller was started with.
+    pub(crate) fn text_difference(&self, common: &Common, file: &Path, [before, after]: [&str; 2]) -> String {
+        let load = |text| check_text(common, &self.settings.workspace, &self.registry, text).provenance;
+        settings_difference(&load(before), &load(after), file)
+    }
+}
+
+fn public_settings(provenance: &Provenance) -> Value {
+    let mut settings = provenance.to_json();
+    for (row, setting) in provenance.rows().into_iter().zip(settings.as_array_mut().into_iter().flatten()) {
+        let value = public_value(row.key, setting["value"].take());
+        if value == NOT_SHOWN
+            && let Some(setting) = setting.as_object_mut()
+        {
+            setting.remove("entries");
+        }
+        setting["value"] = value;
+    }
+    settings
+}
+
 /// A key as it is compared where it is only read: in lower case, without blanks and a dot at its end.
 fn plain(key: &str) -> String {
     key.trim().trim_end_matches(['.', '*']).trim_end_matches('.').to_lowercase()
@@ -414,6 +442,10 @@ mod tests {
             "{all}"
         );
         assert_eq!(read("display").len(), 2);
+        let public = public_settings(&world.access.provenance);
+        let text = public.to_string();
+        assert!(!text.contains("tok-123") && !text.contains("pass@") && text.contains("https://(not shown)@far/mcp"), "{text}");
+        assert_eq!(public.as_array().unwrap().len(), values(&world.access.provenance).len());
         let error = world.access.read("displya.todo_list").unwrap_err();
         assert!(error.message().contains("Did you mean 'display.todo_list'?"), "{error:?}");
     }

@@ -8,11 +8,11 @@ export default function openChange(edits, { saved = () => {}, call } = {}) {
     'Change the configuration',
     'Save',
     () => api.post('/api/settings/preview', { edits }),
-    ({ file, changed, diff_html: html, problems }) => ({
+    ({ file, changed, diff, diff_html: html, problems }) => ({
       isPossible: changed,
       nodes: [
         h('p', 'In ', mono(file), ':'),
-        changed ? renderedRegion(html) : h('p', 'This is there already: another file or a flag decides.'),
+        diff ? renderedRegion(html) : h('p', 'This is there already: another file or a flag decides.'),
         problems.map((each) => muted(`! ${each.message}`)),
       ],
     }),

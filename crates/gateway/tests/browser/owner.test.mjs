@@ -78,7 +78,7 @@ describe('owner', { timeout: 600_000 }, () => {
     await visit(page, 'agents/coder');
     await hasText('.form', 'About 2 tokens');
     await page.type('textbox', 'prompt', `${HOSTILE} `);
-    await hasText('.box.stuck', '+prompt =');
+    await hasText('.box.stuck', '+agents.coder.prompt =');
     await page.until('longer prompt', () => Number(/About (\d+)/.exec(document.querySelector('.form').textContent)[1]) > 8);
     assert.equal(await page.evaluate(() => document.querySelector('main img')), null, 'text is never markup');
     assert.match(await text('.box.stuck'), /⟨U\+202E⟩|\\u202e|\\u\{202e\}/i, 'hidden characters are shown');
@@ -168,6 +168,12 @@ describe('owner', { timeout: 600_000 }, () => {
     const phone = await browser.page({ width: 360, height: 740, context: page.context });
     await phone.goto(`${server.url}/#/inbox`);
     await phone.until('questions', () => document.querySelectorAll('.cards tbody tr').length === 2);
+    const named = (table) =>
+      phone.evaluate(
+        (label) => [...document.querySelectorAll(`[aria-label="${label}"] tbody tr:first-child td`)].map((cell) => getComputedStyle(cell, '::before').content),
+        table,
+      );
+    assert.deepEqual(await named('Open approvals'), ['', 'Agent', 'Wants', 'Risk', 'Undo', 'Age', ''].map((name) => `"${name}"`));
     for (const place of ['inbox', 'settings', 'connections', 'agents/coder', 'tools/exec']) {
       await visit(phone, place);
       await phone.until('content', () => !document.querySelector('main').textContent.includes('Loading…'));
@@ -192,7 +198,7 @@ describe('owner', { timeout: 600_000 }, () => {
       access.value = 'full-access';
       access.dispatchEvent(new Event('change', { bubbles: true }));
     });
-    await hasText('.box.stuck', '+access =');
+    await hasText('.box.stuck', '+agents.coder.access =');
     await page.click('button', 'Save');
     await page.find('button', 'Undo');
     for (const other of others) await hasText('.toast', 'agents.coder.access', other);

@@ -93,7 +93,7 @@ pub(super) fn edit(backend: &ServeBackend, name: &str, change: &AgentChange, sav
     }
     let tokens = prompt_tokens(draft.wire(), name);
     let (changed, tools) = (draft.before() != draft.after(), tools(&draft.view()?));
-    let diff = haft_patch::diff::unified(draft.before().as_bytes(), draft.after().as_bytes(), "config.toml", 2);
+    let diff = draft.wire().text_difference(&common, draft.file(), [draft.before(), draft.after()]);
     let file = draft.file().to_string_lossy().into_owned();
     let is_written = changed && saving == Saving::Write;
     let undo = if is_written { Some(backend.saves.keep(draft.write()?)) } else { None };

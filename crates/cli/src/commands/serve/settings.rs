@@ -39,7 +39,8 @@ pub(super) fn edit(backend: &ServeBackend, edits: &[KeyEdit], saving: Saving) ->
         return Err(Failure::usage(format!("the file would not load: {}", display::escape_lines(&problem.message))));
     }
     let (file, changed) = (own.path().to_string_lossy().into_owned(), own.text() != text);
-    let diff = haft_patch::diff::unified(own.text().as_bytes(), text.as_bytes(), "config.toml", 2);
+    // Not lines of the file: beside those that change stand others, which a page that only looks must not read.
+    let diff = wire.text_difference(&backend.common, own.path(), [own.text(), &text]);
     let is_written = changed && saving == Saving::Write;
     let undo = is_written.then(|| backend.saves.replace(own, text)).transpose()?;
     if is_written {

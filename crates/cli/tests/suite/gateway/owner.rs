@@ -156,7 +156,7 @@ fn trust_is_listed_with_its_fingerprint_and_revoked() {
     let listed = page.read("/api/trust")["entries"].clone();
     let folder = named(&listed, "kind", "folder");
     assert_eq!((folder["fingerprint"].as_str().unwrap().len(), folder["since"].is_string()), (64, true), "{folder:#}");
-    let hooks = || page.read("/api/settings").to_string().contains("before_tool_call");
+    let hooks = || page.read("/api/settings").to_string().contains("\"hooks[");
     assert!(hooks());
     for (body, status) in [
         (json!({ "kind": "folder", "name": "/no/such" }), 404),
