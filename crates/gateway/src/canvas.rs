@@ -3,7 +3,9 @@
 //! The frame has an opaque origin and no network. Its document is served under a path that nobody can guess, with a policy of its own; the
 //! page and the frame speak by messages, and the page believes nothing that the frame says.
 
+mod elsewhere;
 mod frame;
+mod versions;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +18,9 @@ use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
+pub(crate) use self::elsewhere::CanvasElsewhere;
 pub(crate) use self::frame::{POLICY, document};
+use self::versions::{CanvasVersion, CanvasVersions};
 use crate::approvals::PageApprovals;
 use crate::hub::EventHub;
 
@@ -46,20 +50,16 @@ struct CanvasBook {
 /// The canvas of one session.
 #[derive(Debug, Clone, Default)]
 struct SessionCanvas {
-    key: String,
     is_shown: bool,
-    /// Where the document is from; none is an interface in A2UI.
-    source: Option<String>,
-    html: String,
-    messages: Vec<Value>,
-    bytes: usize,
+    versions: CanvasVersions,
     used: u64,
 }
 
 impl SessionCanvas {
     /// What the page needs to show it.
     fn view(&self) -> Value {
-        json!({"shown": self.is_shown, "key": self.key, "source": self.source, "messages": self.messages})
+        let (CanvasVersion { key, source, messages, .. }, (first, last)) = (&self.versions.shown, self.versions.range());
+        json!({"shown": self.is_shown, "key": key, "source": source, "messages": messages, "first": first, "last": last})
     }
 }
 
@@ -93,8 +93,13 @@ impl PageCanvas {
     /// The document under a key.
     pub(crate) fn html(&self, key: &str) -> Option<String> {
         let book = self.book();
-        let found = book.canvases.values().find(|canvas| !key.is_empty() && canvas.key == key);
-        found.map(|canvas| canvas.html.clone())
+        let found = book.canvases.values().filter(|_| !key.is_empty()).find_map(|canvas| canvas.versions.html(key));
+        found.map(str::to_owned)
+    }
+
+    /// A version of the canvas of a session, with its source; `None` if it is not kept.
+    pub(crate) fn version(&self, session: &str, number: usize) -> Option<Result<Value, ToolError>> {
+        self.book().canvases.get_mut(session)?.versions.view(number)
     }
 
     /// Whether a session shows a canvas.
@@ -113,7 +118,7 @@ impl PageCanvas {
     }
 
     /// Changes the canvas of a session, and asks the pages; returns the request that they answer.
-    fn ask(&self, session: &str, command: CanvasCommand) -> Result<CanvasRequest<'_>, ToolError> {
+    fn ask(&self, session: &str, command: CanvasCommand) -> Result<CanvasRequest, ToolError> {
         let mut book = self.book();
         let event = book.apply(session, command)?;
         book.next += 1;
@@ -124,24 +129,24 @@ impl PageCanvas {
         let mut event = event;
         (event["session"], event["request"]) = (json!(session), json!(number));
         self.hub.send("canvas", Some(session), &event);
-        Ok(CanvasRequest { canvas: self, number, answered })
+        Ok(CanvasRequest { canvas: self.clone(), number, answered })
     }
 }
 
 /// A question to the pages. Dropped, nobody waits for it any more.
-struct CanvasRequest<'a> {
-    canvas: &'a PageCanvas,
+struct CanvasRequest {
+    canvas: PageCanvas,
     number: u64,
     answered: oneshot::Receiver<Value>,
 }
 
-impl CanvasRequest<'_> {
+impl CanvasRequest {
     async fn answer(&mut self, patience: Duration) -> Option<Value> {
         tokio::time::timeout(patience, &mut self.answered).await.ok()?.ok()
     }
 }
 
-impl Drop for CanvasRequest<'_> {
+impl Drop for CanvasRequest {
     fn drop(&mut self) {
         self.canvas.book().waiting.remove(&self.number);
     }
@@ -168,10 +173,10 @@ impl CanvasBook {
             CanvasCommand::Present(document) => {
                 canvas.is_shown = true;
                 if let Some(CanvasDocument { source, html }) = document {
-                    (canvas.source, canvas.html, canvas.key) = (Some(source), html, new_key()?);
-                    (canvas.messages, canvas.bytes) = (Vec::new(), 0);
-                } else if canvas.key.is_empty() {
-                    canvas.key = new_key()?;
+                    let next = CanvasVersion { key: new_key()?, source: Some(source), html, ..CanvasVersion::default() };
+                    canvas.versions.replace(next);
+                } else if canvas.versions.shown.key.is_empty() {
+                    canvas.versions.shown.key = new_key()?;
                 }
                 Ok(with(canvas.view(), "show"))
             }
@@ -180,8 +185,14 @@ impl CanvasBook {
                 Ok(json!({"op": "hide"}))
             }
             CanvasCommand::Reset => {
-                (canvas.messages, canvas.bytes) = (Vec::new(), 0);
-                Ok(json!({"op": "reset"}))
+                let CanvasVersion { key, source, html, .. } = &canvas.versions.shown;
+                // The frame stays; of a document there is nothing to take away.
+                let next = CanvasVersion { key: key.clone(), source: source.clone(), html: html.clone(), ..CanvasVersion::default() };
+                if source.is_none() {
+                    canvas.versions.replace(next);
+                }
+                let (first, last) = canvas.versions.range();
+                Ok(json!({"op": "reset", "first": first, "last": last}))
             }
             CanvasCommand::Push(messages) => push(canvas, &messages),
             CanvasCommand::Eval(code) => needs_frame(canvas).map(|()| json!({"op": "eval", "code": code})),
@@ -206,18 +217,19 @@ fn needs_frame(canvas: &SessionCanvas) -> Result<(), ToolError> {
 /// Adds messages. A canvas that showed a document shows the interface from now on.
 fn push(canvas: &mut SessionCanvas, messages: &[Value]) -> Result<Value, ToolError> {
     let bytes: usize = messages.iter().map(|message| message.to_string().len()).sum();
-    if canvas.messages.len() + messages.len() > MOST_MESSAGES || canvas.bytes + bytes > MOST_BYTES {
+    let shown = &canvas.versions.shown;
+    if shown.messages.len() + messages.len() > MOST_MESSAGES || shown.bytes + bytes > MOST_BYTES {
         return Err(ToolError::new(
             ErrorKind::ValidationError,
             "The canvas is full: use the action 'a2ui_reset', and push what is to be seen.",
         ));
     }
-    let is_new = canvas.source.is_some() || canvas.key.is_empty();
+    let is_new = shown.source.is_some() || shown.key.is_empty();
     if is_new {
-        (canvas.source, canvas.html, canvas.key) = (None, String::new(), new_key()?);
+        canvas.versions.replace(CanvasVersion { key: new_key()?, ..CanvasVersion::default() });
     }
-    canvas.bytes += bytes;
-    canvas.messages.extend(messages.iter().cloned());
+    canvas.versions.shown.bytes += bytes;
+    canvas.versions.shown.messages.extend(messages.iter().cloned());
     if is_new || !canvas.is_shown {
         canvas.is_shown = true;
         return Ok(with(canvas.view(), "show"));
@@ -242,19 +254,24 @@ impl CanvasPages for PageCanvas {
             let needs_answer = matches!(command, CanvasCommand::Eval(_) | CanvasCommand::Snapshot { .. });
             let mut request = self.ask(session, command)?;
             let answer = request.answer(if needs_answer { patience } else { SEEN }).await;
-            match answer {
-                Some(answer) => match answer["error"].as_str() {
-                    Some(error) => Err(ToolError::execution(format!("The canvas answered with an error: {error}"))),
-                    None => Ok(answer),
-                },
-                None if needs_answer => {
-                    let message = "No page answered in time: the user has this session not open, or the document is busy. Ask the user to \
-                                   open this session on the page.";
-                    Err(ToolError::new(ErrorKind::Timeout, message))
-                }
-                None => Ok(json!({"note": "The user does not look at this session now, and sees it when they open it."})),
-            }
+            canvas_outcome(answer, needs_answer)
         })
+    }
+}
+
+/// What an answer of a page means for the call; `None` if no page has answered in time.
+pub fn canvas_outcome(answer: Option<Value>, needs_answer: bool) -> Result<Value, ToolError> {
+    match answer {
+        Some(answer) => match answer["error"].as_str() {
+            Some(error) => Err(ToolError::execution(format!("The canvas answered with an error: {error}"))),
+            None => Ok(answer),
+        },
+        None if needs_answer => {
+            let message = "No page answered in time: the user has this session not open, or the document is busy. Ask the user to \
+                           open this session on the page.";
+            Err(ToolError::new(ErrorKind::Timeout, message))
+        }
+        None => Ok(json!({"note": "The user does not look at this session now, and sees it when they open it."})),
     }
 }
 
@@ -295,6 +312,41 @@ mod tests {
         assert_eq!(hidden.message(), "The canvas is not shown. Show it with the action 'present' first.");
         drop(page);
         assert!(!canvas.is_open());
+    }
+
+    #[test]
+    fn versions_are_kept_within_bounds_under_paths_that_end_when_they_are_looked_at_again() {
+        let canvas = canvas();
+        let push = |number: usize| CanvasCommand::Push(vec![json!({"deleteSurface": {"surfaceId": number}})]);
+        for command in [document("<p>1</p>"), push(2), CanvasCommand::Reset, push(3), document("<p>4</p>")] {
+            canvas.ask("s", command).unwrap();
+        }
+        let view = canvas.view("s");
+        assert_eq!((&view["first"], &view["last"], &view["source"]), (&json!(1), &json!(4), &json!("a.html")));
+        let version = |number| canvas.version("s", number).map(Result::unwrap);
+        let [one, two, three, four] = [1, 2, 3, 4].map(|number| version(number).unwrap());
+        assert_eq!(
+            (&two["messages"][0]["deleteSurface"]["surfaceId"], &three["messages"][0]["deleteSurface"]["surfaceId"]),
+            (&json!(2), &json!(3))
+        );
+        assert!(one["source_html"].as_str().unwrap().contains("&lt;") && !one["source_html"].as_str().unwrap().contains("<p>"), "{one}");
+        assert_eq!((&four["key"], canvas.view("s")["key"].as_str()), (&view["key"], four["key"].as_str()), "what is shown keeps its path");
+        let key = one["key"].as_str().unwrap();
+        assert_eq!(canvas.html(key).as_deref(), Some("<p>1</p>"));
+        version(1);
+        assert_eq!(canvas.html(key), None, "a path is for one look");
+        assert!(version(0).is_none() && version(5).is_none() && canvas.version("other", 1).is_none());
+        // Neither many nor large ones fill the memory.
+        for _ in 0..30 {
+            canvas.ask("s", document("x")).unwrap();
+        }
+        assert_eq!((&canvas.view("s")["first"], &canvas.view("s")["last"]), (&json!(15), &json!(34)));
+        let large = "x".repeat(900 * 1024);
+        for _ in 0..5 {
+            canvas.ask("s", document(&large)).unwrap();
+        }
+        assert_eq!((&canvas.view("s")["first"], &canvas.view("s")["last"]), (&json!(37), &json!(39)));
+        assert!(version(36).is_none() && version(37).is_some());
     }
 
     #[tokio::test]

@@ -41,6 +41,7 @@ const PATHS: &[(&str, &str, &str, &str, &str, &str)] = &[
     ("post", "/api/sessions/{id}/cancel", "chat", "Cancel its turn", "", ""),
     ("post", "/api/sessions/{id}/fork", "chat", "Copy it", "ForkRequest", "SessionView"),
     ("get", "/api/sessions/{id}/canvas", "view", "What its agent shows", "", ""),
+    ("get", "/api/sessions/{id}/canvas/versions/{number}", "view", "What it showed before, with its source", "", ""),
     ("post", "/api/sessions/{id}/canvas/actions", "chat", "What the user did there, as a message", "CanvasEvent", ""),
     ("post", "/api/canvas/answers/{request}", "chat", "Answer a request of the tool canvas", "CanvasAnswer", ""),
     ("get", "/api/browsers", "view", "Browsers of sessions that run", "", ""),

@@ -70,6 +70,7 @@ fn of_sessions() -> Router<App> {
         .route("/sessions/{id}/cancel", post(sessions::cancel))
         .route("/sessions/{id}/fork", post(sessions::fork))
         .route("/sessions/{id}/canvas", get(canvas::one))
+        .route("/sessions/{id}/canvas/versions/{number}", get(canvas::version))
         .route("/sessions/{id}/canvas/actions", post(canvas::act))
         .route("/canvas/answers/{request}", post(canvas::answer))
         .route("/browsers", get(browser::list))

@@ -1,18 +1,27 @@
 // The canvas: a frame without network and with an origin of its own, in which an agent shows something.
 
-import { api, button, h, pathTo, report } from '../core.js';
+import { api, button, fill, h, inRow, joined, load, pathTo, renderedOutput, report, sessionPath } from '../core.js';
 
 const PATIENCE = 4500;
 /** Between two actions that reach the session. */
 const PAUSE = 500;
 
-export default function canvasPanel(sessionId) {
-  const title = h('small.grow');
+/** `parent` is what it is shown in, above all else. */
+export default function canvasPanel(sessionId, parent) {
+  const title = h('small.grow.title');
   /** A document may have scripts of anyone: it sends nothing until the user says so. */
   const allow = button('Let it send messages', () => letSend(!maySend), { class: 'quiet', hidden: true });
-  const close = button('×', () => element.remove(), { class: 'quiet', ariaLabel: 'Hide the canvas' });
-  const element = h('section.drawing', { ariaLabel: 'Canvas of the agent' }, h('div.row.spread', title, allow, close));
+  const slider = h('input', { type: 'range', label: 'Version', min: 1, hidden: true, oninput: look });
+  const source = button('Source', () => turn(!isSource), 'quiet');
+  const wide = button('Full screen', () => element.requestFullscreen(), { class: 'quiet', hidden: !document.fullscreenEnabled });
+  const hide = button('Hide', () => fold(!stage.hidden), 'quiet');
+  /** Over the frame, which stays for the agent: a version that another one has replaced, or the source of one. */
+  const over = h('div.scroll', { hidden: true });
+  const stage = h('div.stage', over);
+  const element = h('section.drawing', { label: 'Canvas of the agent' }, inRow(title, slider, source, allow, wide, hide), stage);
+  let isSource = false;
   let frame = null;
+  let newest = {};
   let key = '';
   let ready = null;
   let lastAction = 0;
@@ -24,23 +33,88 @@ export default function canvasPanel(sessionId) {
   return { element, receive, show, end: () => removeEventListener('message', heard) };
 
   /** Shows the canvas as the server has it. */
-  function show({ shown, key: wanted, source, messages }) {
-    if (!shown) return element.remove();
-    title.textContent = source ? `Canvas: ${source}` : 'Canvas';
+  function show({ shown, key: wanted, source: from, messages, last, first }) {
+    if (!shown) return away();
+    fold(false);
     if (key === wanted && frame) return undefined;
+    parent.prepend(element);
     key = wanted;
-    isDocument = Boolean(source);
+    isDocument = Boolean(from);
     token = crypto.randomUUID();
     allow.hidden = !isDocument;
     letSend(false);
     frame?.remove();
-    frame = h('iframe', { sandbox: 'allow-scripts', referrerpolicy: 'no-referrer', title: 'What the agent shows', src: `/canvas/${key}` });
+    frame = frameOf(key);
     const loaded = new Promise((resolve) => {
       frame.whenReady = resolve;
     });
     ready = loaded.then(() => !isDocument && draw(messages));
-    element.append(frame);
-    return undefined;
+    stage.prepend(frame);
+    return keep(first, last, from);
+  }
+
+  /** A frame that is out of the document forgets what it showed. */
+  function away() {
+    frame?.remove();
+    frame = null;
+    element.remove();
+  }
+
+  /** Folded, the frame stays for the agent. */
+  function fold(isFolded) {
+    stage.hidden = isFolded;
+    hide.textContent = isFolded ? 'Show' : 'Hide';
+  }
+
+  function frameOf(path) {
+    return h('iframe', { sandbox: 'allow-scripts', referrerpolicy: 'no-referrer', title: 'What the agent shows', src: `/canvas/${path}` });
+  }
+
+  /** The versions that there are; who looked at the newest one sees the newest one. */
+  function keep(first, last, from) {
+    const isFollowed = Number(slider.value) === (newest.number ?? Number(slider.value));
+    newest = { number: last, source: from };
+    slider.max = last;
+    slider.min = first;
+    if (isFollowed) slider.value = last;
+    slider.hidden = first === last;
+    look();
+  }
+
+  function turn(isTurned) {
+    isSource = isTurned;
+    source.ariaPressed = isTurned;
+    look();
+  }
+
+  /** Shows the chosen version, or its source. */
+  function look() {
+    const number = Number(slider.value);
+    const isShown = number === newest.number;
+    over.hidden = isShown && !isSource;
+    frame.inert = !over.hidden;
+    name(number, isShown && newest.source);
+    fill(over);
+    if (over.hidden) return;
+    load(
+      over,
+      () => api.get(sessionPath(sessionId, `/canvas/versions/${number}`)),
+      (version) => {
+        name(number, version.source);
+        return isSource ? renderedOutput(version.source_html) : oldFrame(version);
+      },
+    );
+  }
+
+  function name(number, from) {
+    title.textContent = joined(['Canvas', !slider.hidden && `version ${number} of ${newest.number}`, from]);
+  }
+
+  /** What it says is not heard. */
+  function oldFrame({ key: path, source: from, messages }) {
+    const old = frameOf(path);
+    if (!from) old.onload = () => old.contentWindow.postMessage({ op: 'push', messages }, '*');
+    return old;
   }
 
   /** Gives our script in the frame its token, and what there is to draw. */
@@ -66,8 +140,11 @@ export default function canvasPanel(sessionId) {
     if (op === 'show') {
       show(event);
       await Promise.race([ready, late()]);
-    } else if (op === 'hide') element.remove();
-    else answer = await ask(event);
+    } else if (op === 'hide') away();
+    else {
+      if (op === 'reset' && frame) keep(event.first, event.last, newest.source);
+      answer = await ask(event);
+    }
     if (answer) await api.post(pathTo('canvas/answers', request), { answer }).catch(() => {});
   }
 
@@ -106,6 +183,6 @@ export default function canvasPanel(sessionId) {
     lastAction = performance.now();
     const values = context !== null && typeof context === 'object' && !Array.isArray(context) ? context : {};
     const event = { name, surface: String(surface ?? ''), component: String(component ?? ''), context: values };
-    api.post(pathTo('sessions', sessionId, '/canvas/actions'), event).catch(report);
+    api.post(sessionPath(sessionId, '/canvas/actions'), event).catch(report);
   }
 }

@@ -145,11 +145,9 @@ export default function mount(root, { id, query }) {
   }
 
   async function useCanvas(use) {
-    canvas ??= canvasPanel(id);
+    canvas ??= canvasPanel(id, main);
     const shown = await canvas;
-    if (isGone) return;
-    if (!shown.element.isConnected) main.prepend(shown.element);
-    use(shown);
+    if (!isGone) use(shown);
   }
 
   function jump() {

@@ -38,6 +38,14 @@ pub(super) async fn one(State(app): State<App>, token: SignedIn, Path(id): Path<
     Ok(Json(app.canvas.view(&id)))
 }
 
+/// A version that is kept, with its source.
+pub(super) async fn version(State(app): State<App>, token: SignedIn, Path((id, number)): Path<(String, usize)>) -> Answer<Value> {
+    token.need(Scope::View)?;
+    let found = app.canvas.version(&id, number);
+    let found = found.ok_or_else(|| ApiError::not_found("This version is not kept any more."))?;
+    Ok(Json(found.map_err(|error| ApiError::conflict(error.message().to_owned()))?))
+}
+
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct CanvasAnswer {
     /// What the frame returned.

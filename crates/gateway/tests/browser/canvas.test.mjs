@@ -131,6 +131,61 @@ describe('canvas', { timeout: 240_000 }, () => {
     assert.equal(await world.page.evaluate(() => 6 * 7), 42, 'the page still works');
   });
 
+  step('what was shown before can be looked at again, with its source, and does nothing', async () => {
+    const { page, server } = world;
+    server.write('one.html', "<h1>First</h1><script>addEventListener('click', () => haft.action('old', {}))</script>");
+    server.write('two.html', '<h1>Second</h1><img src=x onerror="top.hacked=1">');
+    await turn({ action: 'present', url: 'one.html' }, { action: 'present', url: 'two.html' });
+    const title = () => page.evaluate(() => document.querySelector('.drawing small').textContent);
+    const [, newest] = /^Canvas · version (\d+) of \1 · two\.html$/.exec(await title());
+
+    const frames = () => page.evaluate(() => document.querySelectorAll('.drawing iframe').length);
+    await page.click('button', 'Source');
+    await page.until('source', () => document.querySelector('.drawing .output')?.textContent.includes('onerror="top.hacked=1"'));
+    assert.deepEqual([await frames(), await page.evaluate(() => [document.querySelector('.drawing iframe').inert, window.hacked])], [1, [true, null]]);
+    await page.click('button', 'Source');
+    await page.until('no source', () => document.querySelector('.drawing .output') === null);
+    // A frame with an origin of its own is in a process of its own: the page sees its messages alone.
+    await page.evaluate(() => {
+      window.heard = [];
+      addEventListener('message', ({ source, data }) => source === document.querySelectorAll('.drawing iframe')[1]?.contentWindow && window.heard.push(data.kind));
+      document.querySelector('.drawing [type=range]').focus();
+    });
+    await page.press('ArrowLeft');
+    await page.until('version before', (number) => document.querySelector('.drawing small').textContent === `Canvas · version ${number} of ${number + 1} · one.html`, newest - 1);
+    await page.until('frame of the version', () => window.heard.includes('ready'));
+    const old = await page.evaluate(() => document.querySelectorAll('.drawing iframe')[1].src);
+    assert.match(await page.evaluate(async (url) => (await fetch(url)).text(), old), /<h1>First/);
+    // The agent has the newest one all the while.
+    const last = await turn({ action: 'eval', java_script: 'document.querySelector("h1").textContent' });
+    assert.match(JSON.parse(last).messages.at(-1).content, /Second/);
+    const at = await page.evaluate(() => {
+      const { left, top } = document.querySelectorAll('.drawing iframe')[1].getBoundingClientRect();
+      return { x: left + 60, y: top + 40 };
+    });
+    const before = model.asked.length;
+    for (const type of ['mousePressed', 'mouseReleased']) await page.send('Input.dispatchMouseEvent', { type, ...at, button: 'left', clickCount: 1 });
+    await page.until('what its script says', () => window.heard.includes('action'));
+    await page.evaluate(() => document.querySelector('.drawing [type=range]').focus());
+    await page.press('ArrowRight');
+    await page.until('newest version', () => document.querySelectorAll('.drawing iframe').length === 1);
+    await turn({ action: 'eval', java_script: '1' });
+    assert.ok(!model.asked.slice(before).some((body) => body.includes("the user chose 'old'")), 'an old version sends nothing');
+    // Folded, it works for the agent all the same.
+    await page.click('button', 'Hide');
+    await page.until('no stage', () => document.querySelector('.drawing').offsetHeight < 60);
+    assert.match(JSON.parse(await turn({ action: 'eval', java_script: '6 * 7' })).messages.at(-1).content, /42/);
+    await page.click('button', 'Show');
+    await page.until('stage', () => document.querySelector('.drawing iframe').offsetHeight > 80);
+    // The path of a look ends with the next one.
+    const status = (path) => page.evaluate(async (url) => (await fetch(url)).status, path);
+    const again = (number) =>
+      page.evaluate(async (wanted) => (await fetch(`/api/sessions/${location.hash.split("/").at(-1)}/canvas/versions/${wanted}`)).json(), number);
+    assert.equal(await status(old), 200);
+    assert.match((await again(newest - 1)).source_html, /First/);
+    assert.deepEqual([await status(old), (await again(0)).error_type], [404, 'not_found']);
+  });
+
   step('what is hidden is gone, and the frame of an old key too', async () => {
     const { page } = world;
     const address = await page.evaluate(() => document.querySelector('.drawing iframe').getAttribute('src'));
@@ -142,5 +197,14 @@ describe('canvas', { timeout: 240_000 }, () => {
     await page.until('no frame', () => document.querySelector('.drawing iframe') === null);
     assert.equal(await status(address), 404);
     assert.equal(await status('/canvas/00000000000000000000000000000000'), 404);
+    // What is shown again is drawn again.
+    const jsonl = [
+      { surfaceUpdate: { surfaceId: 'again', components: [{ id: 'root', component: { Text: { text: { literalString: 'Drawn again' }, usageHint: 'h1' } } }] } },
+      { beginRendering: { surfaceId: 'again', root: 'root' } },
+    ].map((message) => JSON.stringify(message));
+    const drawn = { action: 'eval', java_script: 'document.body.innerText' };
+    const last = await turn({ action: 'a2ui_push', jsonl: jsonl.join('\n') }, { action: 'hide' }, { action: 'present' }, drawn);
+    assert.match(JSON.parse(last).messages.at(-1).content, /Drawn again/);
+    assert.deepEqual(page.errors, []);
   });
 });
