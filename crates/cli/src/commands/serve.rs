@@ -10,6 +10,7 @@ mod known_server;
 mod machine;
 mod memory;
 mod nodes;
+mod process_memory;
 mod providers;
 mod restart;
 mod saved_edits;
@@ -93,8 +94,9 @@ async fn serve(common: &Common, request: &ServeArgs, output: &Output, wire: Wire
         store: Arc::clone(&store),
         nodes: nodes.hub.clone(),
         channels: channels.clone(),
-        canvas: canvas.clone(),
-        browsers: browsers.clone(),
+        canvas: Arc::new(canvas.clone()),
+        browsers: Arc::new(browsers.clone()),
+        labels: Arc::default(),
         control: Arc::clone(&control),
     };
     let (run_folder, workspace) = (wire.run_folder(), wire.settings.workspace.clone());

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use haft_config::report_json;
 use haft_contract::ports::JobScope;
-use haft_contract::{EntryKind, Job};
+use haft_contract::{EntryKind, ExecHost, Job};
 use haft_gateway::{LaterChanges, QuarantineRequest};
 use haft_jobs::{Quarantine, RestoreError};
 use serde_json::{Value, json};
 
 use super::backend::ServeBackend;
+use super::process_memory::ProcessTable;
 use crate::arguments::CallerArgs;
 use crate::commands::policy::simulate::simulate as simulate_calls;
 use crate::commands::{mcp, quarantine as entries};
@@ -23,7 +24,7 @@ pub(super) fn settings(backend: &ServeBackend) -> Result<Value, Failure> {
     let wire = backend.wire_of(None)?;
     let loaded = wire::check(&backend.common, &wire.settings.workspace, &wire.registry);
     let file = wire.own_file().ok().map(|file| file.to_string_lossy().into_owned());
-    Ok(json!({ "settings": wire.settings.provenance.to_json(), "problems": report_json(&loaded.problems), "file": file }))
+    Ok(json!({ "settings": wire.public_settings(), "problems": report_json(&loaded.problems), "file": file }))
 }
 
 /// What past calls would become with this text as the user's file.
@@ -91,17 +92,21 @@ async fn job_session(backend: &ServeBackend) -> Result<CallSetup, Failure> {
 pub(super) async fn jobs(backend: &ServeBackend) -> Result<Value, Failure> {
     let setup = job_session(backend).await?;
     let jobs = setup.session.host().processes().jobs(setup.session.id());
-    Ok(jobs.iter().map(|job| job_json(&**job)).collect())
+    let processes = ProcessTable::read();
+    Ok(jobs.iter().map(|job| job_json(&**job, &processes)).collect())
 }
 
-fn job_json(job: &dyn Job) -> Value {
+fn job_json(job: &dyn Job, processes: &ProcessTable) -> Value {
     let status = job.status();
+    // The number of a process of a container or of another machine is not one of this machine's.
+    let is_here = status.end.is_none() && matches!(status.host, ExecHost::Sandbox | ExecHost::Host);
+    let memory = status.pid.filter(|_| is_here).and_then(|pid| processes.resident(pid));
     let (_, tail) = job.output(status.bytes.saturating_sub(TAIL), usize::try_from(TAIL).unwrap_or(usize::MAX));
     json!({
         "id": status.id, "session": status.session, "command": status.command, "directory": status.directory.to_string_lossy(),
         "state": if status.end.is_none() { "running" } else { "ended" }, "end": status.end.as_ref().map(ToString::to_string),
         "started": haft_tui::time::local_time(status.started, "%Y-%m-%dT%H:%M:%S%:z"), "pid": status.pid, "bytes": status.bytes,
-        "tail": String::from_utf8_lossy(&tail),
+        "memory_bytes": memory, "tail": String::from_utf8_lossy(&tail),
     })
 }
 

@@ -15,7 +15,7 @@ use crate::arguments::CallerArgs;
 use crate::commands::explain::decisive;
 use crate::commands::tools::{ListedTool, find};
 use crate::failure::Failure;
-use crate::wire::{self, JobSettings, UserPrompts, Wire, models};
+use crate::wire::{self, CallSetup, JobSettings, UserPrompts, Wire, models};
 
 /// Every tool, offered or not.
 pub(super) fn list(backend: &ServeBackend, agent: Option<&str>) -> Result<Value, Failure> {
@@ -134,5 +134,20 @@ pub(super) async fn invoke(backend: &ServeBackend, request: &ToolRequest, call_i
     let arguments = request.arguments.clone().unwrap_or_default();
     let result = setup.engine.run(ToolCall::new(call_id, request.tool.as_str(), arguments), &setup.session).await;
     setup.log.flush().await?;
+    keep_for_background(setup);
     Ok(result)
+}
+
+/// A command that runs on in the background ends with the sandbox and the proxy of its session: they stay until it has ended.
+fn keep_for_background(setup: CallSetup) {
+    let jobs = setup.session.host().processes().jobs(setup.session.id());
+    let running: Vec<_> = jobs.into_iter().filter(|job| job.status().end.is_none()).collect();
+    if !running.is_empty() {
+        tokio::spawn(async move {
+            for job in running {
+                job.wait().await;
+            }
+            drop(setup);
+        });
+    }
 }

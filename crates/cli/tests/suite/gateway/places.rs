@@ -160,6 +160,64 @@ fn advice_on_a_refusal_is_carried_out_and_holds_from_the_next_message() {
     assert_eq!(world.read("notes.txt"), "hello\n", "the same session has the new settings");
 }
 
+/// What a page that only looks must not read, in every shape that a file has room for it.
+const SECRETS: &str = "hooks = [{ event = \"before_tool_call\", command = \"./hook --token tok-hook\" }]\n\
+     access = \"read-only\" # was tok-comment\n\
+     agents = { coder = { access = \"read-only\" }, other = { prompt = \"say tok-prompt\" } }\n\
+     mcp.servers.hub = { command = \"hub-tok-command\", args = [\"--token=tok-argument\"], env = { KEY = \"tok-env\" } }\n\
+     mcp.servers.far = { url = \"https://me:tok-password@far.invalid/mcp?key=tok-query\", headers = { Authorization = \"tok-header\" } }\n";
+
+#[test]
+fn secrets_beside_a_changed_key_are_in_no_answer_to_a_page_that_looks() {
+    let world = World::with_config(SECRETS);
+    let served = Served::start(&world);
+    let admin = served.page();
+    let minted = admin.post("/api/tokens", &json!({ "scopes": ["view"] })).json();
+    let viewer = served.stranger().bearer(minted["token"].as_str().unwrap());
+    let set = |key: &str, value: &str| json!({ "edits": [{ "edit": "set", "key": key, "value": value }] });
+    for (path, body, shown) in [
+        ("/api/settings/preview", set("access", "workspace-write"), "+access = &quot;workspace-write&quot;"),
+        ("/api/settings/preview", set("agents.coder.access", "workspace-write"), "+agents.coder.access = &quot;workspace-write&quot;"),
+        ("/api/agents/coder/preview", json!({ "access": "workspace-write" }), "+agents.coder.access = &quot;workspace-write&quot;"),
+        ("/api/agents/coder/preview", json!({ "prompt": "Be kind.\n\"Now\"" }), "Be kind."),
+    ] {
+        let answer = viewer.post(path, &body);
+        assert_eq!(answer.status, 200, "{path} {body}: {}", answer.body);
+        let html = answer.json()["diff_html"].as_str().unwrap().to_owned();
+        assert!(html.contains(shown), "{path} {body}: {html}");
+        assert!(!answer.body.contains("tok-"), "{path} {body}: {}", answer.body);
+    }
+    let settings = viewer.get("/api/settings");
+    assert!(!settings.body.replace("say tok-prompt", "").contains("tok-"), "{}", settings.body);
+    assert!(settings.body.contains("far.invalid/mcp") && settings.body.contains("(not shown)"), "what is no secret is shown");
+    assert_eq!(std::fs::read_to_string(world.path("config/haft/config.toml")).unwrap(), SECRETS);
+}
+
+#[test]
+fn background_process_is_listed_with_the_memory_that_it_holds_until_it_is_killed() {
+    let world = World::with_config("[gateway]\ninvoke_allow = [\"exec\"]\n");
+    let served = Served::start(&world);
+    let page = served.page();
+    // A shell with a child of its own.
+    let command = "sleep 1; echo on; sleep 300; true";
+    let arguments = json!({ "command": command, "background": true });
+    let started = page.post("/api/tools/exec/invoke", &json!({ "arguments": arguments }));
+    assert_eq!(started.status, 200, "{}", started.body);
+    let mut jobs = page.read("/api/jobs");
+    // It goes on after its call.
+    while jobs["jobs"][0]["tail"] == "" && jobs["jobs"][0]["state"] == "running" {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        jobs = page.read("/api/jobs");
+    }
+    let job = &jobs["jobs"][0];
+    let shown = (&job["state"], &job["command"], &job["tail"]);
+    assert_eq!(shown, (&json!("running"), &json!(command), &json!("on\n")), "{jobs:#} {}", started.body);
+    assert!(job["memory_bytes"].as_u64().is_some_and(|bytes| bytes > 100_000), "{job:#}");
+    assert_eq!(page.send("DELETE", &format!("/api/jobs/{}", job["id"].as_str().unwrap()), b"").status, 200);
+    let jobs = page.read("/api/jobs");
+    assert_eq!((&jobs["jobs"][0]["state"], &jobs["jobs"][0]["memory_bytes"]), (&json!("ended"), &Value::Null), "{jobs:#}");
+}
+
 #[test]
 fn page_cannot_change_what_runs_or_break_the_file() {
     let world = World::with_config("# mine\n");
