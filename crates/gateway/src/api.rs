@@ -134,6 +134,9 @@ pub(crate) struct EffectView {
     pub(crate) weight: u8,
     /// Outside the workspace.
     pub(crate) outside: bool,
+    /// Of a program: where it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) place: Option<String>,
 }
 
 /// A question about a call.

@@ -172,7 +172,7 @@ mod tests {
     fn embedded_files_are_those_of_the_source_without_what_browsers_do_not_need() {
         let minifier = source_minifier();
         for (name, content) in FILES {
-            assert_eq!(minifier.minify(name, &source(name).unwrap()), *content, "{name}");
+            assert!(minifier.minify(name, &source(name).unwrap()) == *content, "{name} is not what its source becomes");
             let is_whole = !name.ends_with("js") || std::str::from_utf8(content).is_ok_and(|text| !text.contains("const "));
             assert!(is_whole, "{name} is not understood, so it keeps its long names");
         }

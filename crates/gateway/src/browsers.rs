@@ -1,29 +1,38 @@
 //! The browsers of sessions, as the page shows them.
 
+mod elsewhere;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use haft_contract::ports::{BrowserScreen, BrowserScreens};
+use haft_contract::ToolError;
+use haft_contract::ports::{BrowserScreen, BrowserScreens, ScreenInput, ScreenView};
 
-/// Browsers that were started in this server. Cheap to clone; clones share everything.
+use self::elsewhere::{BrowsersElsewhere, RemoteScreen};
+
+/// Browsers that were started in this server, and those of turns that other processes run. Cheap to clone; clones share everything.
 #[derive(Clone, Default)]
 pub struct PageBrowsers {
     screens: Arc<Mutex<HashMap<String, Weak<dyn BrowserScreen>>>>,
+    elsewhere: BrowsersElsewhere,
 }
 
 haft_contract::opaque_debug!(PageBrowsers);
 
 impl PageBrowsers {
     /// The browser of a session, if it runs.
-    pub(crate) fn of_session(&self, session: &str) -> Option<Arc<dyn BrowserScreen>> {
-        self.screens().get(session)?.upgrade()
+    pub(crate) fn of_session(&self, session: &str) -> Option<PageScreen> {
+        let own = self.screens().get(session).and_then(Weak::upgrade).map(PageScreen::Own);
+        own.or_else(|| self.elsewhere.of_session(session).map(PageScreen::Elsewhere))
     }
 
     /// All that run, by their sessions.
-    pub(crate) fn all(&self) -> Vec<(String, Arc<dyn BrowserScreen>)> {
+    pub(crate) fn all(&self) -> Vec<(String, PageScreen)> {
         let screens = self.screens();
-        let mut all: Vec<_> = screens.iter().filter_map(|(session, screen)| Some((session.clone(), screen.upgrade()?))).collect();
+        let own = screens.iter().filter_map(|(session, screen)| Some((session.clone(), PageScreen::Own(screen.upgrade()?))));
+        let mut all: Vec<_> = own.collect();
         drop(screens);
+        all.extend(self.elsewhere.all().into_iter().map(|screen| (screen.session.clone(), PageScreen::Elsewhere(screen))));
         all.sort_by(|(one, _), (other, _)| one.cmp(other));
         all
     }
@@ -38,5 +47,44 @@ impl BrowserScreens for PageBrowsers {
         let mut screens = self.screens();
         screens.retain(|_, screen| screen.strong_count() > 0);
         screens.insert(session.to_owned(), screen);
+    }
+}
+
+/// A browser that runs, in this process or where its turn runs. As [`BrowserScreen`] has it.
+pub(crate) enum PageScreen {
+    Own(Arc<dyn BrowserScreen>),
+    Elsewhere(RemoteScreen),
+}
+
+impl PageScreen {
+    pub(crate) async fn view(&self, after: Option<u64>, viewer: &str) -> Option<ScreenView> {
+        match self {
+            Self::Own(screen) => screen.view(after, viewer).await,
+            Self::Elsewhere(screen) => screen.view(after, viewer).await,
+        }
+    }
+
+    pub(crate) async fn take_over(&self, viewer: &str) -> Result<(), ToolError> {
+        match self {
+            Self::Own(screen) => screen.take_over(viewer),
+            Self::Elsewhere(screen) => screen.take_over(viewer).await,
+        }
+    }
+
+    pub(crate) async fn hand_back(&self) -> Result<(), ToolError> {
+        match self {
+            Self::Own(screen) => {
+                screen.hand_back();
+                Ok(())
+            }
+            Self::Elsewhere(screen) => screen.hand_back().await,
+        }
+    }
+
+    pub(crate) async fn input(&self, viewer: &str, events: Vec<ScreenInput>) -> Result<(), ToolError> {
+        match self {
+            Self::Own(screen) => screen.input(viewer, events).await,
+            Self::Elsewhere(screen) => screen.input(viewer, events).await,
+        }
     }
 }

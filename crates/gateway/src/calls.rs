@@ -195,11 +195,24 @@ pub(crate) fn effect_views(recorded: &Value, workspace: &Path) -> Vec<EffectView
         .map(|effect| {
             let (kind, target) = effects::describe(effect, workspace);
             let target = render::visible_line(&target).into_owned();
-            EffectView { weight: weight(&kind), kind, target, outside: effect["outside"] == true }
+            EffectView { weight: weight(&kind), kind, target, outside: effect["outside"] == true, place: place(effect, workspace) }
         })
         .collect();
     views.sort_by_key(|view| view.weight);
     views
+}
+
+/// The folder of a program, and whether it is in a sandbox there.
+fn place(effect: &Value, workspace: &Path) -> Option<String> {
+    let folder = effect["directory"].as_str().filter(|_| effect["effect"] == "exec")?;
+    let host = match effect["host"].as_str()? {
+        "sandbox" => "in the sandbox",
+        "host" => "on this machine, without a sandbox",
+        "container" => "in a container",
+        _ => "on a paired machine",
+    };
+    let folder = if Path::new(folder) == workspace { "the workspace".into() } else { render::visible_line(folder) };
+    Some(format!("in {folder}, {host}"))
 }
 
 fn weight(kind: &str) -> u8 {
@@ -264,5 +277,16 @@ mod tests {
         let views = effect_views(&effects, Path::new("/w"));
         let seen: Vec<_> = views.iter().map(|view| (view.kind.as_str(), view.target.as_str())).collect();
         assert_eq!(seen, [("delete", "b⟨U+202E⟩"), ("write", "/x"), ("read", "a")]);
+    }
+
+    #[test]
+    fn program_says_where_it_runs() {
+        let exec =
+            |directory: &str, host: &str| json!({"effect": "exec", "program": "ls", "arguments": [], "directory": directory, "host": host});
+        let effects = json!([exec("/w", "sandbox"), exec("/w/a\u{202e}", "host"), {"effect": "write", "path": "/w/a", "directory": "/w", "host": "host"}]);
+        let places: Vec<Option<String>> = effect_views(&effects, Path::new("/w")).into_iter().map(|view| view.place).collect();
+        let said =
+            ["in the workspace, in the sandbox", "in /w/a⟨U+202E⟩, on this machine, without a sandbox"].map(|place| Some(place.to_owned()));
+        assert_eq!(places, [said.to_vec(), vec![None]].concat());
     }
 }

@@ -37,8 +37,11 @@ pub use self::backend::{
     QuarantineRequest, Saving, ServerRequest, ToolRequest, TrustKind, TrustRequest, UndoRequest,
 };
 pub use self::browsers::PageBrowsers;
-pub use self::canvas::PageCanvas;
-pub use self::remote::{RemoteAnswer, RemoteEvent, RemoteMessage, RemoteTurn, RemoteTurns};
+pub use self::canvas::{PageCanvas, canvas_outcome};
+pub use self::remote::{
+    RemoteAnswer, RemoteCanvas, RemoteCanvasAnswer, RemoteEvent, RemoteInput, RemoteMessage, RemoteScreenAnswer, RemoteScreenAsk,
+    RemoteTurn, RemoteTurns, RemoteView,
+};
 pub use self::served_sessions::ServedSessions;
 pub use self::server::{Gateway, GatewayError, GatewayOptions};
 pub use self::tenants::{PublicAddress, TenantActivity, TenantHost, TenantSeat};

@@ -1,5 +1,7 @@
 //! Turns that other processes run: a server gives them away, and shows what it is told of them.
 
+mod shown;
+
 use haft_agent::{TurnEnd, TurnEventRecord};
 use haft_contract::ports::ApprovalAnswer;
 use haft_contract::{Access, BoxFuture};
@@ -7,6 +9,8 @@ use haft_provider::Block;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
+
+pub use self::shown::{RemoteCanvas, RemoteCanvasAnswer, RemoteInput, RemoteScreenAnswer, RemoteScreenAsk, RemoteView};
 
 /// A turn to be run elsewhere.
 #[derive(Debug, Clone)]
@@ -35,6 +39,8 @@ pub trait RemoteTurns: Send + Sync {
     fn run<'a>(&'a self, turn: RemoteTurn, cancel: &'a CancellationToken) -> BoxFuture<'a, Result<TurnEnd, String>>;
     /// Tells the process that runs a turn of a session, whichever it is.
     fn tell(&self, session: &str, message: RemoteMessage);
+    /// The same, and waits for its answer; `None` if there is none.
+    fn ask<'a>(&'a self, session: &'a str, message: RemoteMessage) -> BoxFuture<'a, Option<Value>>;
     /// Tells every server that a session is new, or that what lists show of it has changed.
     fn announce(&self, session: &str);
     /// Stores what the user says to the model of a turn until the conversation has it, and tells the process that runs the turn.
@@ -67,6 +73,18 @@ pub enum RemoteMessage {
         answer: RemoteAnswer,
         /// Who answered.
         by: String,
+    },
+    /// What became of what the model does with the canvas.
+    Canvas {
+        /// Of which command.
+        request: String,
+        /// What.
+        answer: RemoteCanvasAnswer,
+    },
+    /// A page asks this of the browser; the process that has it answers.
+    Screen {
+        /// What.
+        ask: RemoteScreenAsk,
     },
 }
 
@@ -165,6 +183,18 @@ pub enum RemoteEvent {
         answer: String,
         /// Who answered.
         by: String,
+    },
+    /// The model does this with the canvas.
+    Canvas {
+        /// A name of it that no other command has.
+        request: String,
+        /// What.
+        command: RemoteCanvas,
+    },
+    /// It has a browser, or has it no longer.
+    Browser {
+        /// Whether it has.
+        runs: bool,
     },
     /// It is over, and the store has all of it.
     Over,

@@ -7,6 +7,8 @@ use serde_json::json;
 
 use crate::app::App;
 use crate::approvals::PageApprovals;
+use crate::browsers::PageBrowsers;
+use crate::canvas::CanvasElsewhere;
 use crate::remote::RemoteEvent;
 use crate::sessions::SessionHost;
 
@@ -15,13 +17,16 @@ use crate::sessions::SessionHost;
 pub struct ServedSessions {
     host: Arc<SessionHost>,
     approvals: PageApprovals,
+    canvas: CanvasElsewhere,
+    browsers: PageBrowsers,
 }
 
 haft_contract::opaque_debug!(ServedSessions);
 
 impl ServedSessions {
     pub(crate) fn new(app: &App) -> Self {
-        Self { host: Arc::clone(&app.sessions), approvals: app.approvals.clone() }
+        let (approvals, browsers) = (app.approvals.clone(), app.browsers.clone());
+        Self { host: Arc::clone(&app.sessions), approvals, canvas: CanvasElsewhere::new(&app.canvas), browsers }
     }
 
     /// Begins a session; returns its id.
@@ -52,7 +57,18 @@ impl ServedSessions {
 
     /// Shows what happens in a turn that another process runs.
     pub async fn mirror_event(&self, session: &str, event: RemoteEvent) {
-        self.host.mirror_event(session, event).await;
+        match event {
+            RemoteEvent::Canvas { request, command } => self.canvas.perform(session, request, command, self.host.remote()),
+            RemoteEvent::Browser { runs: true } => self.browsers.started_elsewhere(session, self.host.remote()),
+            RemoteEvent::Browser { runs: false } => self.browsers.ended_elsewhere(session),
+            event => {
+                if matches!(event, RemoteEvent::Begin { .. } | RemoteEvent::Over) {
+                    // The browser of a worker that was lost is gone with it.
+                    self.browsers.ended_elsewhere(session);
+                }
+                self.host.mirror_event(session, event).await;
+            }
+        }
     }
 
     /// The sessions of which a turn is shown that another process runs for another server.

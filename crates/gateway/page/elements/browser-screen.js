@@ -15,7 +15,7 @@ export function browserScreen(id) {
   const path = sessionPath(id, '/browser');
   const picture = h('img', { alt: 'What the browser shows', draggable: 'false' });
   const screen = h('div.screen', { tabindex: 0, role: 'application', label: 'Picture of the browser', hidden: true }, picture);
-  const address = h('code.grow');
+  const address = h('code.grow.title');
   const state = h('span', { role: 'status' }, 'Looking for the browser…');
   const take = button('Take over', toggle, { class: 'primary', hidden: true });
   const element = h('section.stack', { label: 'Live view' }, inRow(address, state, take), screen);

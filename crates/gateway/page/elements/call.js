@@ -50,9 +50,9 @@ class CallCard extends HTMLElement {
   #hadExcerpt;
 
   set call(call) {
-    const isSame = this.#call === call && this.#lines === call.lines?.length;
+    const isSame = this.#call === call && this.#lines === call.lines;
     this.#call = call;
-    this.#lines = call.lines?.length;
+    this.#lines = call.lines;
     if (!isSame) this.#draw();
   }
 

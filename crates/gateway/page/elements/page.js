@@ -38,7 +38,7 @@ export function table(columns, rows, label, attributes) {
   const line = (tag, cells) =>
     h(
       'tr',
-      cells.map((cell, at) => h(tag, { class: columns[at][2], scope: tag === 'th' && 'col' }, cell)),
+      cells.map((cell, at) => h(tag, { class: columns[at][2], scope: tag === 'th' && 'col', 'data-name': columns[at][0] }, cell)),
     );
   const head = line(
     'th',

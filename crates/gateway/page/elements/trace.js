@@ -30,7 +30,7 @@ export function effectsList(effects) {
     'dl.effects',
     sorted.map((effect) => [
       h('dt', { class: effect.kind }, KIND_WORDS[effect.kind] ?? effect.kind),
-      h('dd', visible((effect.target ?? '').replace(OUTSIDE, '')), effect.outside && [' ', badge('! outside the workspace', 'ask')]),
+      h('dd', visible((effect.target ?? '').replace(OUTSIDE, '')), effect.outside && [' ', badge('! outside the workspace', 'ask')], effect.place && h('div.muted', effect.place)),
     ]),
   );
 }

@@ -117,7 +117,7 @@ function editor(agent, reload) {
       keys[key] = next;
       previewSoon();
     };
-    const attributes = { id, oninput: ({ target }) => change(target.value), placeholder: otherwise ?? 'none' };
+    const attributes = { id, oninput: ({ target }) => change(target.value), placeholder: otherwise ?? (key === 'model' ? store.me.model : 'none') };
     const options = suggestions && h('datalist', { id: `${id}-list` }, suggestions.map((name) => h('option', { value: name })));
     const text = suggestions ? h('input', { ...attributes, value, list: `${id}-list` }) : h('textarea', { ...attributes, rows: 4 }, value);
     const entries = choices && [['', `not set here (${otherwise ?? 'none'})`], ...choices.map((name) => [name])];

@@ -83,7 +83,7 @@ export default function mount(root, { query }) {
       return empty(
         'Nothing is remembered yet. Agents keep what matters later in MEMORY.md and in files of the folder “memory”, and search it when they need it.',
         'Tell the agent something to remember',
-        href('chat', null, { text: 'remember that releases are on Fridays' }),
+        href('chat', null, { text: "append 'Releases are on Fridays.' to MEMORY.md" }),
       );
     return h(
       'ul.pick',

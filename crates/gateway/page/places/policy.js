@@ -8,6 +8,7 @@ import {
   h,
   href,
   inStack,
+  joined,
   link,
   load,
   muted,
@@ -41,11 +42,11 @@ export default function mount(root) {
   return {};
 
   function matrix({ steps, tools }) {
-    const used = steps.filter((step) => tools.some((tool) => isOpinion(tool.cells[step])));
+    const used = steps.filter((step) => tools.some((tool) => tool.cells[step]));
     const silent = steps.length - used.length;
     return [
       h('h2', 'Every tool, every step'),
-      small(`Before arguments are known: whether a call asks depends on them. ${plural(silent, 'step')} without a setting not shown.`),
+      small(`Before arguments are known: what a ? says depends on them. ${plural(silent, 'step')} without a setting not shown.`),
       table(
         [
           ['Tool', ({ tool }) => link(tool, href('tools', tool, { tab: 'explain', agent })), 'name'],
@@ -60,15 +61,14 @@ export default function mount(root) {
   }
 
   function cell(tool, step, entry) {
-    const { icon, word, kind } = verdictLook(entry?.outcome ?? 'pass');
+    const { icon: sign, word, kind } = verdictLook(entry?.outcome ?? 'pass');
+    const icon = entry?.entry.startsWith('depends') ? '?' : sign;
     const where = entry?.file ? ` (${sourceText(entry)})` : '';
-    const text = `${tool.tool}, ${step}: ${word}${entry?.entry ? `: ${entry.entry}` : ''}${where}`;
+    const text = `${tool.tool}, ${step}: ${joined([icon !== '?' && word, entry?.entry], ': ')}${where}`;
     const show = () => fill(chosen, text);
     return button(tool.deciding === step ? `[${icon}]` : icon, show, { class: `state ${kind}`, title: text, label: text });
   }
 }
-
-const isOpinion = (cell) => cell && cell.outcome !== 'pass';
 
 function whatIf() {
   const text = h('textarea', { rows: 5, class: 'mono', spellcheck: 'false', label: 'Configuration to try', value: EXAMPLE });

@@ -38,6 +38,7 @@ export default function mount(root, { query }) {
     },
   });
   const onlySet = checkbox({ onchange: draw });
+  const problems = inStack();
   const trusted = h('section.stack', { label: 'Trusted' });
   let answer = null;
   fill(
@@ -48,7 +49,9 @@ export default function mount(root, { query }) {
       h('label.check', onlySet, 'only what is set'),
       control('Look of this page', select([['system', 'as the system'], ['light'], ['dark']], theme(), applyTheme)),
     ),
+    problems,
     trusted,
+    h('h2', 'What holds'),
     result,
   );
   const trust = load(trusted, () => api.get('/api/trust'), trustList);
@@ -75,7 +78,7 @@ export default function mount(root, { query }) {
         `${key} ${JSON.stringify(value)}`.toLowerCase().includes(words) && (!onlySet.checked || source.layer !== 'built-in'),
     );
     fill(
-      result,
+      problems,
       answer.problems.map((problem) =>
         h(
           'p.call-error',
@@ -83,6 +86,9 @@ export default function mount(root, { query }) {
           joined(['✗', sourceText(problem), problem.message ?? String(problem), problem.help], ' '),
         ),
       ),
+    );
+    fill(
+      result,
       muted(
         'Your file: ',
         mono(answer.file ?? 'none yet'),
@@ -98,6 +104,7 @@ export default function mount(root, { query }) {
         ],
         shown,
         'Settings',
+        { class: 'cards' },
       ),
     );
   }
@@ -122,7 +129,7 @@ function trustList({ entries }) {
           'What you trust',
           { class: 'cards' },
         )
-      : muted('No folder, plugin or MCP server is trusted. `haft trust` lets a project start its hooks, servers and plugins.'),
+      : muted('No folder, plugin or MCP server is trusted. ', mono('haft trust'), ' lets a project start its hooks, servers and plugins.'),
   ];
 }
 

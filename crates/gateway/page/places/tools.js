@@ -62,7 +62,7 @@ export default function mount(root, first) {
     ),
     detail,
   );
-  const wanted = { source: '', access: '' };
+  const wanted = { section: '', source: '', access: '' };
   /** The tool that is shown, and the form of its arguments: what the user typed stays when the tools change. */
   let shown = null;
   let form = null;
@@ -96,7 +96,7 @@ export default function mount(root, first) {
   function update() {
     fill(
       filters,
-      ['source', 'access'].map((name) => {
+      Object.keys(wanted).map((name) => {
         const set = (value) => {
           wanted[name] = value;
           drawList();

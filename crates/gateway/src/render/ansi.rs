@@ -83,9 +83,12 @@ impl TextStyle {
                 1..=4 => self.marks[usize::from(code) - 1] = true,
                 22 => (self.marks[0], self.marks[1]) = (false, false),
                 23 | 24 => self.marks[usize::from(code) - 21] = false,
-                30..=37 | 90..=97 => self.colour = Some(code),
+                30..=37 => self.colour = Some(code),
+                // Bright colours look like the others: the page has one of each that can be read.
+                90..=97 => self.colour = Some(code - 60),
                 39 => self.colour = None,
-                40..=47 | 100..=107 => self.background = Some(code),
+                40..=47 => self.background = Some(code),
+                100..=107 => self.background = Some(code - 60),
                 49 => self.background = None,
                 // Other palettes are not shown: their numbers are skipped.
                 38 | 48 => match codes.next() {
@@ -109,6 +112,7 @@ mod tests {
             ("plain <b>", "plain &lt;b&gt;"),
             ("\u{1b}[1;31mred\u{1b}[0m end", "<span class=\"ansi-1 ansi-31\">red</span> end"),
             ("\u{1b}[38;5;200mx\u{1b}[38;2;1;2;3my\u{1b}[4mz", "xy<span class=\"ansi-4\">z</span>"),
+            ("\u{1b}[1;95;103mx", "<span class=\"ansi-1 ansi-35 ansi-43\">x</span>"),
             ("a\u{1b}[2Jb\u{1b}[10;10Hc", "abc"),
             ("a\u{1b}]0;title\u{7}b\u{1b}]8;;javascript:x\u{1b}\\c", "abc"),
             ("a\u{1b}[31\nb", "a\nb"),

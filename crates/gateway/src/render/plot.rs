@@ -9,6 +9,8 @@ const HEIGHT: f64 = 220.0;
 const LEFT: f64 = 56.0;
 const TOP: f64 = 8.0;
 const BOTTOM: f64 = 24.0;
+/// Of one bar: a single one is no wall.
+const MOST_STEP: f64 = 72.0;
 /// Labels below the bars.
 const MOST_LABELS: usize = 8;
 /// As many series can be told apart.
@@ -68,7 +70,7 @@ impl BarPlot<'_> {
     // Plots have some hundred bars at most.
     #[allow(clippy::cast_precision_loss, reason = "plots have some hundred bars")]
     fn bars(&self, html: &mut String, top: f64) {
-        let step = (WIDTH - LEFT) / self.rows.len().max(1) as f64;
+        let step = ((WIDTH - LEFT) / self.rows.len().max(1) as f64).min(MOST_STEP);
         let every = self.rows.len().div_ceil(MOST_LABELS).max(1);
         for (index, (label, values)) in self.rows.iter().enumerate() {
             let left = LEFT + index as f64 * step;
@@ -210,6 +212,7 @@ mod tests {
             let html = plot(&["x".to_owned()], &rows, None).html();
             assert!(!html.contains("NaN") && !html.contains("inf") && !html.contains("=\"-"), "{html}");
             assert!(html.matches("text-anchor=\"middle\"").count() <= MOST_LABELS);
+            assert_eq!(html.contains("width=\"70.0\""), count == 1, "a single bar is as wide as one of ten");
         }
     }
 }

@@ -3,13 +3,11 @@
 //! To act in a browser is to do what its model could do, without the questions that the model would meet: it needs the scopes to chat and
 //! to approve. Connections of the page are still decided on as those of the model's last call, and under the address guard.
 
-use std::sync::Arc;
-
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use haft_contract::ports::{BrowserScreen, MouseButton, MouseStep, ScreenInput, ScreenView};
+use haft_contract::ports::{MouseButton, MouseStep, ScreenInput, ScreenView};
 use haft_text::base64;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -19,6 +17,7 @@ use super::Answer;
 use crate::app::App;
 use crate::auth::{Scope, SignedIn};
 use crate::body::Body;
+use crate::browsers::PageScreen;
 use crate::error::ApiError;
 
 /// Bytes of the name that a view gives itself.
@@ -75,11 +74,12 @@ pub(super) async fn control(
     Body(request): Body<BrowserControlRequest>,
 ) -> Answer<Value> {
     let screen = acted_on(&app, &token, &id, &request.viewer)?;
-    if request.take {
-        screen.take_over(&request.viewer).map_err(|error| ApiError::conflict(error.message()))?;
+    let done = if request.take {
+        screen.take_over(&request.viewer).await
     } else {
-        screen.hand_back();
-    }
+        screen.hand_back().await
+    };
+    done.map_err(|error| ApiError::conflict(error.message()))?;
     Ok(Json(json!({ "taken": request.take })))
 }
 
@@ -155,7 +155,7 @@ pub(super) async fn input(
 }
 
 /// The browser of a session, for someone who may act in it.
-fn acted_on(app: &App, token: &SignedIn, session: &str, viewer: &str) -> Result<Arc<dyn BrowserScreen>, ApiError> {
+fn acted_on(app: &App, token: &SignedIn, session: &str, viewer: &str) -> Result<PageScreen, ApiError> {
     token.need(Scope::Chat)?;
     token.need(Scope::Approve)?;
     if viewer.is_empty() || viewer.len() > LONGEST_NAME {

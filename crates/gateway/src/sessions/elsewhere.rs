@@ -39,6 +39,8 @@ impl SessionHost {
             RemoteEvent::Question { view } => self.approvals.asked_elsewhere(view, self.backend.remote()),
             RemoteEvent::QuestionClosed { id, answer, by } => self.approvals.closed_elsewhere(session, &id, &answer, &by),
             RemoteEvent::Changed => self.announce(session).await,
+            // Of what pages show beside the session.
+            RemoteEvent::Canvas { .. } | RemoteEvent::Browser { .. } => {}
             RemoteEvent::Over => {
                 self.approvals.over_elsewhere(session);
                 let mirror = self.mirrors().remove(session);
@@ -48,6 +50,11 @@ impl SessionHost {
                 }
             }
         }
+    }
+
+    /// What runs turns elsewhere.
+    pub(crate) fn remote(&self) -> Option<Arc<dyn RemoteTurns>> {
+        self.backend.remote()
     }
 
     async fn begin_mirror(&self, session: &str, agent: &str, text: &str, messages: u64) {

@@ -100,6 +100,20 @@ describe('live view', { timeout: 240_000 }, () => {
     assert.ok(!seen.includes('/clicked'), 'to watch is not to act');
   });
 
+  step('on a phone the address, the state and the picture are in sight', async () => {
+    const { browser, page, server } = world;
+    const phone = await browser.page({ width: 360, height: 740, context: page.context });
+    await phone.goto(`${server.url}/#/browser/${id}`);
+    await phone.until('a picture', () => document.querySelector('.screen img')?.naturalWidth > 0);
+    const { height, top, strip } = await phone.evaluate(() => ({
+      height: document.querySelector('[aria-label="Live view"] code').offsetHeight,
+      top: document.querySelector('.screen').getBoundingClientRect().top,
+      strip: document.querySelector('.strip').offsetHeight,
+    }));
+    assert.ok(height < 60 && top < 300 && strip > 150, JSON.stringify({ height, top, strip }));
+    await phone.send('Page.close');
+  });
+
   step('a user who takes over acts, and the model waits or is told', async () => {
     const { page } = world;
     await page.click('button', 'Take over');

@@ -98,6 +98,9 @@ describe('page', { timeout: 600_000 }, () => {
       const width = await phone.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(width <= 360, `${place} is ${width} px wide`);
     }
+    await show('chat', phone);
+    const writing = await phone.until('message', () => document.querySelector('.composer textarea')?.offsetWidth);
+    assert.ok(writing > 300, `the message is ${writing} px wide`);
     assert.deepEqual(phone.errors, []);
   });
 

@@ -118,6 +118,44 @@ describe('places', { timeout: 600_000 }, () => {
     await page.until('closed question', () => document.querySelector('dialog.approval') === null);
   });
 
+  step('a background process is shown with its memory and its last lines, and is killed', async () => {
+    const call = await page.evaluate(async () => {
+      const body = JSON.stringify({ arguments: { command: 'seq 200; sleep 300', background: true } });
+      const request = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
+      return await (await fetch('/api/tools/exec/invoke', request)).json();
+    });
+    assert.equal(call.state, 'success', JSON.stringify(call).slice(0, 800));
+    await visit(page, 'automation');
+    const box = () => page.evaluate(() => document.querySelector('section[aria-label="seq 200; sleep 300"]').textContent);
+    await page.until('its memory', () =>
+      /running.*\d (k|M)B in memory/.test(document.querySelector('section[aria-label="seq 200; sleep 300"]')?.textContent),
+    );
+    // The newest line is in sight, without a step of the user.
+    await page.until('its last line', () => {
+      const output = document.querySelector('section[aria-label="seq 200; sleep 300"] .output');
+      return output.textContent.includes('200') && output.scrollTop > 0 && output.scrollHeight - output.scrollTop - output.clientHeight < 2;
+    });
+    await page.click('button', 'Kill with all descendants');
+    await page.until('its end', () => !document.querySelector('section[aria-label="seq 200; sleep 300"]').textContent.includes('running'));
+    assert.doesNotMatch(await box(), /in memory|Kill/);
+    await visit(page, 'chat');
+    await page.find('heading', 'What should the agent do?');
+  });
+
+  step('a command that runs shows its newest lines, and Escape stops it', async () => {
+    await page.until('idle session', () => !document.querySelector('.place-head [role=status]'));
+    await send(page, 'run `for i in $(seq 1000); do echo step $i; sleep 0.1; done`');
+    await page.until('its newest lines', () => {
+      const [first, , last] = document.querySelector('haft-call .call-tail')?.textContent.split('\n').map((line) => Number(line.slice(5))) ?? [];
+      return first > 6 && last > first;
+    });
+    await page.press('Escape');
+    await page.until('its end', () => [...document.querySelectorAll('haft-call')].at(-1).call.state === 'cancelled');
+    await page.until('idle session', () => !document.querySelector('.place-head [role=status]'));
+    await visit(page, 'chat');
+    await page.find('heading', 'What should the agent do?');
+  });
+
   step('the whole of an output that was cut is read page by page', async () => {
     await page.until('idle session', () => !document.querySelector('.place-head [role=status]'));
     const call = await page.evaluate(async () => {

@@ -48,6 +48,7 @@ fn write_token<'a>(token: &Token<'a>, role: Option<Role>, names: &ShortNames<'a>
         (Some(Role::Keyword), "const") => "let".into(),
         (Some(Role::Keyword), "true") => "!0".into(),
         (Some(Role::Keyword), "false") => "!1".into(),
+        (Some(Role::Keyword), "undefined") => "void 0".into(),
         (_, text) => text.into(),
     }
 }
@@ -206,6 +207,7 @@ mod tests {
             ("(one) => (two) => ({ one: two, f: (...rest) => rest })", "c=>a=>({one:a,f:(...b)=>b})"),
             ("try { a(); } catch (error) { report(error); }", "try{a()}catch(b){report(b)}"),
             ("const flags = { true: true, const: false };", "let a={true:!0,const:!1};"),
+            ("if (a.undefined === undefined) return undefined;", "if(a.undefined===void 0)return void 0;"),
             (
                 "const used = { async run() { return used; }, get size() { return used; } };",
                 "let a={async run(){return a},get size(){return a}};",
