@@ -14,6 +14,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep};
 
+/// How long a new connection has for the head of its first request. Whoever sends it slower than that takes the place of others.
+const FIRST_HEAD: Duration = Duration::from_secs(10);
+/// What ends a head.
+const END_OF_HEAD: &[u8] = b"\r\n\r\n";
+
 /// Pause after an error of the listener, such as too many open files.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -106,12 +111,24 @@ pub struct HttpConnection {
     requests: OpenRequests,
     idle: Duration,
     deadline: Pin<Box<Sleep>>,
+    /// While the head of its first request is not here: how much of what ends one is.
+    head: Option<usize>,
     _slot: Option<OwnedSemaphorePermit>,
 }
 
 impl HttpConnection {
     fn new(stream: TcpStream, slot: Option<OwnedSemaphorePermit>, idle: Duration) -> Self {
-        Self { stream, requests: OpenRequests::default(), idle, deadline: Box::pin(tokio::time::sleep(idle)), _slot: slot }
+        let deadline = Box::pin(tokio::time::sleep(idle.min(FIRST_HEAD)));
+        Self { stream, requests: OpenRequests::default(), idle, deadline, head: Some(0), _slot: slot }
+    }
+
+    /// Looks for the end of the first head in what was read.
+    fn follow_head(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            let Some(found) = self.head else { return };
+            let found = if *byte == END_OF_HEAD[found] { found + 1 } else { usize::from(*byte == END_OF_HEAD[0]) };
+            self.head = (found < END_OF_HEAD.len()).then_some(found);
+        }
     }
 
     /// Its requests that are being answered.
@@ -122,7 +139,9 @@ impl HttpConnection {
     /// Counts a success as a sign of life, and ends a wait that is too long.
     fn watched<T>(&mut self, outcome: Poll<io::Result<T>>, cx: &mut Context<'_>) -> Poll<io::Result<T>> {
         if outcome.is_ready() {
-            self.rest();
+            if self.head.is_none() {
+                self.rest();
+            }
             return outcome;
         }
         ready!(self.deadline.as_mut().poll(cx));
@@ -142,17 +161,22 @@ impl HttpConnection {
 
 impl AsyncRead for HttpConnection {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
         let outcome = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        self.follow_head(&buffer.filled()[before..]);
         self.watched(outcome, cx)
     }
 }
 
 impl AsyncWrite for HttpConnection {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        // An answer, or the handshake of TLS, in which nobody sees a head.
+        self.head = None;
         let outcome = Pin::new(&mut self.stream).poll_write(cx, bytes);
         self.watched(outcome, cx)
     }
     fn poll_write_vectored(mut self: Pin<&mut Self>, cx: &mut Context<'_>, parts: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        self.head = None;
         let outcome = Pin::new(&mut self.stream).poll_write_vectored(cx, parts);
         self.watched(outcome, cx)
     }
@@ -196,6 +220,47 @@ mod tests {
         }
         assert_eq!(written, Err(io::ErrorKind::TimedOut));
         drop(client);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn head_that_comes_a_byte_at_a_time_is_not_waited_for() {
+        let idle = Duration::from_mins(2);
+        let (mut client, mut server) = pair(idle).await;
+        let began = Instant::now();
+        let dripping = async {
+            for byte in b"GET / HTTP/1.1\r\nHost: localhost\r\nX: aaaaaaaaaaaaaaaaaaaa".iter().cycle() {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                if client.write_all(&[*byte]).await.is_err() {
+                    break;
+                }
+            }
+        };
+        let reading = async {
+            let mut bytes = [0; 8];
+            loop {
+                if let Err(error) = server.read(&mut bytes).await {
+                    return error.kind();
+                }
+            }
+        };
+        let ended = tokio::select! {
+            ended = reading => ended,
+            () = dripping => panic!("the connection is still open"),
+        };
+        assert_eq!((ended, began.elapsed().as_secs()), (io::ErrorKind::TimedOut, FIRST_HEAD.as_secs()));
+    }
+
+    #[tokio::test]
+    async fn connection_has_its_whole_time_from_the_end_of_the_first_head_on() {
+        for (sent, is_young) in [("GET / HTTP/1.1\r\n\r", true), ("GET / HTTP/1.1\r\n\r\n", false), ("\r\n\r\r\n\r\nbody", false)] {
+            let (mut client, mut server) = pair(Duration::from_mins(2)).await;
+            client.write_all(sent.as_bytes()).await.unwrap();
+            let mut bytes = vec![0; sent.len()];
+            server.read_exact(&mut bytes).await.unwrap();
+            assert_eq!(server.head.is_some(), is_young, "{sent:?}");
+            let left = server.deadline.deadline().duration_since(Instant::now());
+            assert_eq!(left <= FIRST_HEAD, is_young, "{left:?}");
+        }
     }
 
     #[tokio::test]

@@ -32,7 +32,8 @@ const TASKSET: &str = "/usr/bin/taskset";
 
 fn main() {
     match std::env::args().nth(1).as_deref() {
-        Some(minimal::STDIO) => return minimal::serve_stdio(),
+        Some(minimal::STDIO) => return minimal::serve_stdio(None),
+        Some(minimal::RECORDING) => return minimal::serve_stdio(Some(Path::new("."))),
         Some(minimal::HTTP) => return minimal::serve_http(),
         _ => {}
     }
@@ -122,13 +123,25 @@ impl World {
         let mut ours = StdioDriver::start(&mut self.ours(&[]));
         let mut minimal = StdioDriver::start(&mut self.minimal(minimal::STDIO));
         let mut again = StdioDriver::start(&mut self.minimal(minimal::STDIO));
-        let [a, b, c] = in_turn([&mut || ours.latency(CALLS), &mut || minimal.latency(CALLS), &mut || again.latency(CALLS)]);
+        let mut recording = StdioDriver::start(&mut self.minimal(minimal::RECORDING));
+        let [a, b, c, d] =
+            in_turn([&mut || ours.latency(CALLS), &mut || minimal.latency(CALLS), &mut || again.latency(CALLS), &mut || {
+                recording.latency(CALLS)
+            }]);
         row("tools/call of 4 KB, p50", a, b);
         row("  A/A", c, b);
-        let [a, b, c] =
-            in_turn([&mut || ours.flight(CALLS, AT_ONCE), &mut || minimal.flight(CALLS, AT_ONCE), &mut || again.flight(CALLS, AT_ONCE)]);
+        row("  beside minimal with a durable record", a, d);
+        row("  the record alone", d, b);
+        let [a, b, c, d] = in_turn([
+            &mut || ours.flight(CALLS, AT_ONCE),
+            &mut || minimal.flight(CALLS, AT_ONCE),
+            &mut || again.flight(CALLS, AT_ONCE),
+            &mut || recording.flight(CALLS, AT_ONCE),
+        ]);
         row("tools/call, 64 in flight, each", a, b);
         row("  A/A", c, b);
+        row("  beside minimal with a durable record", a, d);
+        row("  the record alone", d, b);
     }
 
     fn http(&self) {
