@@ -258,6 +258,17 @@ async fn hidden_characters_and_clashing_names_are_handled() {
 }
 
 #[tokio::test]
+async fn tool_that_cannot_be_read_takes_no_other_away() {
+    let setup = Setup::new("malformed");
+    setup.server().start().await.unwrap();
+    assert_eq!(setup.server().tool_names(), ["mcp__hub__plain"]);
+    assert!(setup.call("mcp__hub__plain", json!({})).await.unwrap().contains("plain was called"));
+    let warnings = setup.warnings.lock().unwrap().clone();
+    assert_eq!(warnings, ["3 tools of the MCP server 'hub' are left out: what it says of them cannot be read"]);
+    setup.servers.close().await;
+}
+
+#[tokio::test]
 async fn cancelled_call_ends_at_once_and_the_server_is_told() {
     let setup = Setup::new("silent");
     setup.server().start().await.unwrap();

@@ -1,13 +1,14 @@
 //! One connection to a server, from its start to its end.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use haft_contract::{BoxFuture, ErrorKind, ToolError};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, GetPromptRequestParams, GetPromptResult, InputRequest,
-    InputRequiredResult, InputResponses, PaginatedRequestParams, Prompt, ProtocolVersion, ReadResourceRequestParams, ReadResourceResult,
-    RequestId, Resource, ServerPeerInfo, ServerResult, Tool,
+    InputRequiredResult, InputResponses, ListToolsRequest, PaginatedRequestParams, Prompt, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResult, RequestId, Resource, ServerPeerInfo, ServerResult, Tool,
 };
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer, PeerRequestOptions, RoleClient, RunningService, ServiceError,
@@ -157,14 +158,17 @@ impl ServerConnection {
         self.state.reason().unwrap_or_else(|| format!("it ended{last}"))
     }
 
-    /// Every tool, at most [`MAX_ITEMS`].
-    pub(crate) async fn tools(&self, timeout: Duration) -> Result<Vec<Tool>, ServerFailure> {
-        let peer = self.running.peer().clone();
-        self.list(timeout, |cursor| {
-            let peer = peer.clone();
-            async move { peer.list_tools(cursor).await.map(|page| (page.tools, page.next_cursor)) }
-        })
-        .await
+    /// Every tool, at most [`MAX_ITEMS`], and how many are left out because what the server says of them cannot be read.
+    pub(crate) async fn tools(&self, timeout: Duration) -> Result<(Vec<Tool>, usize), ServerFailure> {
+        let (peer, unreadable) = (self.running.peer().clone(), AtomicUsize::new(0));
+        let (peer, unreadable) = (&peer, &unreadable);
+        let tools = self.list(timeout, |cursor| async move {
+            match peer.list_tools(cursor.clone()).await {
+                Err(ServiceError::UnexpectedResponse) => readable_tools(peer, cursor, unreadable).await,
+                page => page.map(|page| (page.tools, page.next_cursor)),
+            }
+        });
+        Ok((tools.await?, unreadable.load(Ordering::Relaxed)))
     }
 
     pub(crate) async fn resources(&self, timeout: Duration) -> Result<Vec<Resource>, ServerFailure> {
@@ -236,6 +240,7 @@ impl ServerConnection {
                 let failure = ServerFailure::new(&self.name, self.reason());
                 if self.state.refusal().is_some() { failure.needing_sign_in() } else { failure }
             }
+            ServiceError::UnexpectedResponse => ServerFailure::new(&self.name, "its answer is none that the protocol has".to_owned()),
             other => ServerFailure::new(&self.name, haft_text::display::shorten(&other.to_string(), 500)),
         }
     }
@@ -363,6 +368,24 @@ fn mode(lifecycle: Lifecycle) -> ClientLifecycleMode {
         Lifecycle::Discover => ClientLifecycleMode::Discover { preferred_versions },
         Lifecycle::Auto => ClientLifecycleMode::Auto { preferred_versions, legacy_version: None },
     }
+}
+
+/// A page of tools of which the SDK can read some: one that is wrong must not take all others away.
+async fn readable_tools(
+    peer: &Peer<RoleClient>,
+    cursor: Option<PaginatedRequestParams>,
+    unreadable: &AtomicUsize,
+) -> Result<(Vec<Tool>, Option<String>), ServiceError> {
+    let mut request = ListToolsRequest::default();
+    request.params = cursor;
+    let ServerResult::CustomResult(page) = peer.send_request(ClientRequest::ListToolsRequest(request)).await? else {
+        return Err(ServiceError::UnexpectedResponse);
+    };
+    let next = page.0["nextCursor"].as_str().map(str::to_owned);
+    let items = page.0["tools"].as_array().ok_or(ServiceError::UnexpectedResponse)?;
+    let tools: Vec<Tool> = items.iter().filter_map(|item| serde_json::from_value(item.clone()).ok()).collect();
+    unreadable.fetch_add(items.len() - tools.len(), Ordering::Relaxed);
+    Ok((tools, next))
 }
 
 /// Keeps what a server writes to its standard error, line by line.

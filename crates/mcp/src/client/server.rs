@@ -217,7 +217,11 @@ impl McpServer {
     /// Asks for the tools, and uses those that are approved.
     async fn refresh(self: &Arc<Self>, connection: &ServerConnection) -> Result<(), ServerFailure> {
         let has_tools = connection.info().is_none_or(|info| info.capabilities.tools.is_some());
-        let mut tools = if has_tools { connection.tools(self.settings.timeouts.start).await? } else { Vec::new() };
+        let (mut tools, unreadable) = if has_tools { connection.tools(self.settings.timeouts.start).await? } else { (Vec::new(), 0) };
+        if unreadable > 0 {
+            let name = &self.settings.name;
+            (self.parts.warn)(&format!("{unreadable} tools of the MCP server '{name}' are left out: what it says of them cannot be read"));
+        }
         tools.retain(|tool| self.is_wanted(tool));
         let (folder, before) = (&self.parts.data_folder, ServerRecord::read(&self.parts.data_folder, &self.settings));
         let record = ServerRecord::after(before, &tools, SystemTime::now());
