@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
@@ -27,6 +27,8 @@ const WINDOW: Duration = Duration::from_secs(10);
 /// The shortest token that a user may choose.
 const SHORTEST: usize = 32;
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+/// Who has no token keeps no connection: their number is bounded.
+const CLOSE: [(HeaderName, &str); 1] = [(header::CONNECTION, "close")];
 /// How often sessions are compared with the tokens that opened them.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
@@ -96,7 +98,8 @@ impl HttpGuard {
             *failures = Failures { since: Instant::now(), count: 0 };
         }
         if failures.count >= MOST_FAILURES {
-            return (StatusCode::TOO_MANY_REQUESTS, "Too many wrong tokens: try again in ten seconds.\n").into_response();
+            let text = "Too many wrong tokens: try again in ten seconds.\n";
+            return (StatusCode::TOO_MANY_REQUESTS, CLOSE, text).into_response();
         }
         failures.count += 1;
         unauthorized()
@@ -133,7 +136,7 @@ impl HttpGuard {
 
 fn unauthorized() -> Response {
     let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
-    (StatusCode::UNAUTHORIZED, challenge, "Send the token that `haft mcp` printed: 'Authorization: Bearer TOKEN'.\n").into_response()
+    (StatusCode::UNAUTHORIZED, CLOSE, challenge, "Send the token that `haft mcp` printed: 'Authorization: Bearer TOKEN'.\n").into_response()
 }
 
 /// The one token of a request. A token in the address is none: addresses are logged.
@@ -150,6 +153,9 @@ pub(super) async fn check(State(guard): State<HttpGuard>, request: Request, next
         Ok(token) => token,
         Err(refusal) => return *refusal,
     };
+    if !names_one_server(&request) {
+        return (StatusCode::BAD_REQUEST, CLOSE, "Name one server as the host, and no user.\n").into_response();
+    }
     let session = request.headers().get(SESSION).map(|session| session.to_str().unwrap_or_default().to_owned());
     if let (Some(session), Some(token)) = (&session, &token)
         && !guard.is_opener(session, token)
@@ -169,6 +175,14 @@ pub(super) async fn check(State(guard): State<HttpGuard>, request: Request, next
     until_revoked(response, token.revoked)
 }
 
+/// Whether the request names its server once: what one reader takes for the host no other may take for something else.
+fn names_one_server(request: &Request) -> bool {
+    let mut hosts = request.headers().get_all(header::HOST).iter();
+    let (host, more) = (hosts.next().map(HeaderValue::as_bytes), hosts.next());
+    let in_address = request.uri().authority().map(|authority| authority.as_str().as_bytes());
+    more.is_none() && host.is_none_or(|host| !host.contains(&b'@')) && in_address.is_none_or(|named| host == Some(named))
+}
+
 /// A stream ends with its token.
 fn until_revoked(response: Response, revoked: CancellationToken) -> Response {
     let is_stream = response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
@@ -180,8 +194,6 @@ fn until_revoked(response: Response, revoked: CancellationToken) -> Response {
 
 #[cfg(test)]
 mod tests {
-    use axum::http::HeaderValue;
-
     use super::*;
 
     fn status(guard: &HttpGuard, values: &[&str]) -> u16 {
@@ -209,6 +221,25 @@ mod tests {
             (&["0123456789abcdef0123456789abcdef"], 401),
         ] {
             assert_eq!(status(&guard(), values), expected, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn server_is_named_once_and_without_a_user() {
+        let names = |address: &str, hosts: &[&str]| {
+            let request = Request::builder().uri(address);
+            let request = hosts.iter().fold(request, |request, host| request.header(header::HOST, *host));
+            names_one_server(&request.body(Body::empty()).unwrap())
+        };
+        for (address, hosts, fine) in [
+            ("/mcp", &["127.0.0.1:7333"][..], true),
+            ("http://127.0.0.1:7333/mcp", &["127.0.0.1:7333"], true),
+            ("http://evil.example/mcp", &["127.0.0.1:7333"], false),
+            ("http://127.0.0.1:7333/mcp", &[], false),
+            ("/mcp", &["127.0.0.1:7333", "evil.example"], false),
+            ("/mcp", &["ann@127.0.0.1:7333"], false),
+        ] {
+            assert_eq!(names(address, hosts), fine, "{address} {hosts:?}");
         }
     }
 
