@@ -110,8 +110,9 @@ impl ScannedObject {
         let member = format!("{}: {}", Value::from(name), pretty(value, &indent));
         if let Some(last) = self.members.last() {
             let comma = if self.has_last_comma { "" } else { "," };
-            let at = last.value.end + self.comma_length(text, last);
-            return format!("{}{comma}\n{indent}{member}{}", &text[..at], &text[at..]);
+            let end = last.value.end + self.comma_length(text, last);
+            let at = end + comments_of_line(&text[end..]);
+            return format!("{}{comma}{}\n{indent}{member}{}", &text[..end], &text[end..at], &text[at..]);
         }
         let (before, after) = text.split_at(self.open + 1);
         let is_on_one_line = after.trim_start().starts_with('}') && !after[..after.find('}').unwrap_or(0)].contains('\n');
@@ -127,6 +128,21 @@ impl ScannedObject {
         let mut scanner = JsonScanner { text, at: last.value.end };
         scanner.blank();
         scanner.at + 1 - last.value.end
+    }
+}
+
+/// The length of the comments that end this line: they are about what is before them.
+fn comments_of_line(rest: &str) -> usize {
+    let line = rest.split(['\n', '\r']).next().unwrap_or_default();
+    let mut at = 0;
+    loop {
+        let blanks = line[at..].len() - line[at..].trim_start_matches([' ', '\t']).len();
+        let comment = &line[at + blanks..];
+        match comment.strip_prefix("/*").and_then(|inner| inner.find("*/")) {
+            Some(length) => at += blanks + length + 4,
+            None if comment.starts_with("//") => return line.len(),
+            None => return at,
+        }
     }
 }
 
@@ -282,11 +298,19 @@ mod tests {
             ("{}", "{\n  \"servers\": {\n    \"haft\": {\n      \"command\": \"haft\"\n    }\n  }\n}".to_owned()),
             (
                 "{\"servers\":{\n  // mine\n  \"a\": 1 // one\n}}",
-                format!("{{\"servers\":{{\n  // mine\n  \"a\": 1,\n  {entry} // one\n}}}}"),
+                format!("{{\"servers\":{{\n  // mine\n  \"a\": 1, // one\n  {entry}\n}}}}"),
             ),
             (
                 "{\"servers\":{\n  \"a\": [1, {\"b\": \"}\"}], /* x */\n}}",
-                format!("{{\"servers\":{{\n  \"a\": [1, {{\"b\": \"}}\"}}],\n  {entry} /* x */\n}}}}"),
+                format!("{{\"servers\":{{\n  \"a\": [1, {{\"b\": \"}}\"}}], /* x */\n  {entry}\n}}}}"),
+            ),
+            (
+                "{\"servers\":{\n  \"a\": 1, /* x */ // one\r\n  // of all\n},}",
+                format!("{{\"servers\":{{\n  \"a\": 1, /* x */ // one\n  {entry}\r\n  // of all\n}},}}"),
+            ),
+            (
+                "{\"servers\":{\n  \"a\": 1 /* begins\n  and ends */ }}",
+                format!("{{\"servers\":{{\n  \"a\": 1,\n  {entry} /* begins\n  and ends */ }}}}"),
             ),
             ("{\"servers\":{\n  \"haft\": [\"old\"],\n  \"z\": 0\n}}", format!("{{\"servers\":{{\n  {entry},\n  \"z\": 0\n}}}}")),
         ] {

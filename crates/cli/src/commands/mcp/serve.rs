@@ -26,6 +26,8 @@ pub(super) fn run(common: &Common, request: &McpServeArgs, output: &Output) -> R
         note("Waiting for an MCP client on standard input. `haft mcp install CLIENT` adds Haft to one; Ctrl-C ends.");
     }
     block_on(async {
+        // In the background: a client is told when their tools are here.
+        wire.mcp.start_unknown();
         let stop = CancellationToken::new();
         let serving = async {
             match options {
