@@ -151,10 +151,10 @@ impl Decoder<'_> {
         self.is_plain(path, text, node).then(|| text.to_owned())
     }
 
-    /// Whether a text is neither empty nor too long, and has no NUL.
+    /// Whether a text is neither too long nor empty where that means nothing, and has no NUL.
     fn is_plain(&mut self, path: &str, text: &str, node: &Node<'_>) -> bool {
         let fault = match text {
-            _ if text.trim().is_empty() => "holds an empty text",
+            _ if text.trim().is_empty() && !may_be_empty(path) => "holds an empty text",
             _ if text.len() > MAX_TEXT_BYTES => "holds a text that is too long",
             _ if text.contains('\0') => "holds a text with a NUL character",
             _ => return true,
@@ -256,6 +256,11 @@ impl Decoder<'_> {
     }
 }
 
+/// Whether an empty text says something under this key: an argument or a variable of a server's program.
+fn may_be_empty(path: &str) -> bool {
+    path.strip_prefix("mcp.servers.").is_some_and(|rest| rest.ends_with(".args") || rest.contains(".env."))
+}
+
 fn with_article(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "text",
@@ -265,5 +270,23 @@ fn with_article(value: &DeValue<'_>) -> &'static str {
         DeValue::Datetime(_) => "a date",
         DeValue::Array(_) => "a list",
         DeValue::Table(_) => "a table",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_and_variables_of_a_server_may_be_empty() {
+        for (path, expected) in [
+            ("mcp.servers.files.args", true),
+            ("mcp.servers.\"a\".env.TOKEN", true),
+            ("mcp.servers.files.command", false),
+            ("mcp.servers.files.allow", false),
+            ("tools.deny", false),
+        ] {
+            assert_eq!(may_be_empty(path), expected, "{path}");
+        }
     }
 }

@@ -73,7 +73,7 @@ fn server_that_cannot_start_is_not_added() {
     assert!(closed.code == 1 && closed.stderr.contains("'gone' cannot be used: it cannot be reached"), "{closed:?}");
     assert!(!closed.stderr.contains("rmcp::"), "{closed:?}");
     assert!(!world.path("config/haft/config.toml").exists());
-    assert_eq!(world.run(&["mcp", "add", "gone", "--no-test", "--", "/no/such/program"]).code, 0);
+    assert_eq!(world.run(&["mcp", "add", "gone", "--no-test", "--", "/no/such/program", "--quiet", ""]).code, 0);
     let tested = world.run(&["mcp", "test", "gone"]);
     assert!(tested.code == 1 && tested.stderr.contains("its program was not found"), "{tested:?}");
 }
