@@ -95,8 +95,9 @@ impl PluginManifest {
         if text.len() > LARGEST {
             return Err(PluginFault::new(format!("plugin.toml has {} bytes, and {LARGEST} are the most", text.len())));
         }
-        let table: toml::Table =
-            text.parse().map_err(|error: toml::de::Error| PluginFault::new(format!("plugin.toml is not TOML: {}", one_line(&error))))?;
+        let table: toml::Table = text
+            .parse()
+            .map_err(|error: toml::de::Error| PluginFault::new(format!("plugin.toml is not TOML: {}", one_line(text, &error))))?;
         let keys = ManifestTable::new(&table, "plugin.toml", KEYS)?;
         let name = keys.text("name")?;
         if !is_plugin_name(&name) {
@@ -207,8 +208,11 @@ fn is_tool_name(name: &str) -> bool {
     name.len() <= LONGEST_NAME && name.starts_with(|first: char| first.is_ascii_lowercase()) && name.bytes().all(is_plain)
 }
 
-fn one_line(error: &toml::de::Error) -> String {
-    haft_text::display::shorten(&error.to_string(), 300).into_owned()
+/// What is wrong, and in which line: not the line itself, which may be long or hold anything.
+fn one_line(text: &str, error: &toml::de::Error) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start));
+    let line = before.map(|before| format!("line {}: ", before.matches('\n').count() + 1)).unwrap_or_default();
+    format!("{line}{}", haft_text::display::shorten(&error.message().replace('\n', ", "), 300))
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ fn manifest_declares_tools_with_defaults() {
 fn faults_of_a_manifest_name_their_key() {
     let tool = |more: &str| manifest("", &format!("{TOOL}{more}"));
     let cases = [
-        ("name = ".into(), "plugin.toml is not TOML"),
+        ("name = 'x'\nversion = \n".into(), "plugin.toml is not TOML: line 2: "),
         (manifest("comand = 'x'\n", TOOL), "plugin.toml has the unknown key 'comand': did you mean 'command'?"),
         (manifest("zzz = 'x'\n", TOOL), "unknown key 'zzz': there are: name, version, description, command, component, tools"),
         (manifest("", "").replace("'p'", "'P P'"), "'name' of plugin.toml must be lower-case letters"),
