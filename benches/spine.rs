@@ -9,6 +9,7 @@ use std::hint::black_box;
 use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use haft::host::{LocalFiles, LocalHost, LocalProcesses, WorkspaceOptions};
@@ -33,6 +34,7 @@ fn main() {
     let bench = Bench::new();
     runtime.block_on(async {
         if runs("one call") {
+            message_between_processors();
             one_call(&bench).await;
         }
         if runs("parallel calls") {
@@ -98,6 +100,37 @@ fn registration() {
         })
     });
     row(&format!("register all {} tools", schemas.len()), ours, reference, "compiling their schemas");
+}
+
+/// How long a line of the cache takes from one processor to the other. A virtual machine may be moved between cores that share a cache and
+/// cores that do not: the record of each call goes to the thread that writes history, so calls cost more then.
+fn message_between_processors() {
+    const MESSAGES: u32 = 20_000;
+    let line = AtomicU32::new(0);
+    let pass = |mine: u32| {
+        for message in (mine..MESSAGES).step_by(2) {
+            let mut looks = 0_u32;
+            while line.load(Ordering::Acquire) != message {
+                looks += 1;
+                // Both may have been given one processor.
+                if looks % 100_000 == 0 { std::thread::yield_now() } else { std::hint::spin_loop() }
+            }
+            line.store(message + 1, Ordering::Release);
+        }
+    };
+    let mut times: Vec<Duration> = (0..ROUNDS * 4)
+        .map(|_| {
+            line.store(0, Ordering::Release);
+            std::thread::scope(|scope| {
+                let started = Instant::now();
+                scope.spawn(|| pass(1));
+                pass(0);
+                started.elapsed() / MESSAGES
+            })
+        })
+        .collect();
+    times.sort();
+    row("a message between two processors", middle(times.clone()), times[0], "the fastest of them");
 }
 
 /// What any tool system must do: parse, validate, run typed code in a task under a timeout, write the envelope.
