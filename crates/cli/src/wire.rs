@@ -60,9 +60,10 @@ use std::time::SystemTime;
 use haft_agent::{DeferredTools, DenySpending, DisclosedTools, Runner, SpendingApprover};
 use haft_channels::ChannelService;
 use haft_config::Loaded;
+use haft_contract::ports::{BrowserScreens, CanvasPages};
 use haft_contract::{Plan, ToolSource};
 use haft_engine::{Registry, Session};
-use haft_gateway::{PageApprovals, PageBrowsers, PageCanvas};
+use haft_gateway::PageApprovals;
 use haft_mcp::client::McpServers;
 use haft_memory::MemoryService;
 use haft_nodes::NodeHub;
@@ -179,9 +180,11 @@ pub(crate) struct ServedParts {
     pub(crate) nodes: Option<NodeHub>,
     pub(crate) channels: ServedChannels,
     /// What agents show on its page.
-    pub(crate) canvas: PageCanvas,
-    /// The browsers that its page shows.
-    pub(crate) browsers: PageBrowsers,
+    pub(crate) canvas: Arc<dyn CanvasPages>,
+    /// What its page shows browsers with.
+    pub(crate) browsers: Arc<dyn BrowserScreens>,
+    /// The labels of this worker.
+    pub(crate) labels: Arc<[String]>,
     /// What tools can ask of the server.
     pub(crate) control: Arc<ServerControl>,
 }
@@ -241,20 +244,12 @@ impl Wire {
         Ok(Self { settings, registry, policy, prompts, mcp, memory, channels, served, limits, call_session: None })
     }
 
-    /// The same, for the conversations of a server.
+    /// The same, for the conversations of a server, or of one that gave the work away.
     pub(crate) fn serving(mut self, parts: &ServedParts) -> Self {
         self.served = Some(parts.clone());
         // Made before for the tools: now they share the store of the server.
         self.channels = OnceLock::new();
         self.offer_canvas();
-        self
-    }
-
-    /// The same, for work of servers: their pages are asked, and nothing else of them is there.
-    #[cfg(feature = "postgres")]
-    pub(crate) fn working(mut self, parts: &ServedParts) -> Self {
-        self.served = Some(parts.clone());
-        self.channels = OnceLock::new();
         self
     }
 

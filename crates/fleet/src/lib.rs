@@ -17,7 +17,7 @@ mod traces;
 mod wake_up;
 mod worker;
 
-pub use self::control::ControlMessages;
+pub use self::control::{ControlMessages, ControlReply};
 pub use self::dispatch::{Dispatcher, WorkPatience};
 pub use self::error::FleetError;
 pub use self::events::{FleetEvent, FleetEvents};

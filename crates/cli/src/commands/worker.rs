@@ -4,6 +4,7 @@ mod calls;
 mod questions;
 mod reach;
 mod said;
+mod shown;
 mod tenant;
 mod tenants;
 mod turns;
@@ -19,7 +20,7 @@ use haft_contract::BoxFuture;
 use haft_fleet::{
     CountingWatcher, FleetMetrics, FleetWorker, TakenWork, WorkEnd, WorkRunner, WorkerSettings, topic_of_call, topic_of_turn,
 };
-use haft_gateway::{PageApprovals, PageBrowsers, PageCanvas};
+use haft_gateway::PageApprovals;
 use haft_store::{CallLog, StateStore, WorkerRecord, new_uuid};
 use haft_tui::chat::ChatOptions;
 use serde_json::json;
@@ -27,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::questions::FleetQuestions;
 use self::reach::ServerReach;
+use self::shown::{FleetCanvas, FleetScreens};
 use self::tenants::TenantWorkers;
 use self::volumes::{AgentVolumes, SessionVolumes};
 use self::watcher::WorkerLog;
@@ -50,7 +52,7 @@ pub(crate) fn run(common: &Common, request: &WorkerArgs, output: &Output) -> Res
         let volumes = AgentVolumes::new(&wire, SessionVolumes { folder: request.volumes.clone(), remote: request.git.clone() })?;
         let tenants = Arc::new(TenantWorkers::new(common, request, &link, &wire.settings.data_folder));
         let reach = ServerReach::Queue(Box::new(link.queue.clone()));
-        let served = served_parts(&wire, store, &reach);
+        let served = served_parts(&wire, store, &reach, &request.labels);
         // Before it says that it is ready: servers look for a worker that offers a tool.
         link.work.present(settings.record.clone()).await?;
         show(&settings, output)?;
@@ -70,17 +72,18 @@ pub(crate) fn run(common: &Common, request: &WorkerArgs, output: &Output) -> Res
     })
 }
 
-/// What turns have on a worker: no page, but questions that servers show.
-fn served_parts(wire: &Wire, store: Arc<StateStore>, reach: &ServerReach) -> ServedParts {
+/// What turns have on a worker: the pages of servers.
+fn served_parts(wire: &Wire, store: Arc<StateStore>, reach: &ServerReach, labels: &[String]) -> ServedParts {
     let approvals = PageApprovals::new(wire.settings.workspace.clone(), wire.own_file().ok());
     approvals.listen(Arc::new(FleetQuestions::new(reach.clone(), &approvals)));
     ServedParts {
-        canvas: PageCanvas::new(&approvals),
         approvals,
         store,
         nodes: None,
         channels: ServedChannels::default(),
-        browsers: PageBrowsers::default(),
+        canvas: Arc::new(FleetCanvas::new(reach)),
+        browsers: Arc::new(FleetScreens::new(reach)),
+        labels: labels.into(),
         control: Arc::new(ServerControl::default()),
     }
 }
@@ -135,7 +138,7 @@ impl TurnRunner {
     fn wire(&self, agent: &str, workspace: Option<PathBuf>, limits: WorkLimits) -> Result<Wire, Failure> {
         let workspace = workspace.or_else(|| self.common.workspace.clone());
         let common = self.common.with(&ChatOptions { workspace, agent: Some(agent.to_owned()), access: self.common.access })?;
-        Ok(Wire::new(&common, &self.output)?.limited_by(limits)?.working(&self.served))
+        Ok(Wire::new(&common, &self.output)?.limited_by(limits)?.serving(&self.served))
     }
 }
 

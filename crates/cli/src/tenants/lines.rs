@@ -29,6 +29,8 @@ pub(crate) enum ServerAsk {
     Stop { id: String },
     /// Tell the worker that has a turn of this session.
     Tell { session: String, message: RemoteMessage },
+    /// The same, and it answers.
+    Ask { number: u64, session: String, message: RemoteMessage },
     /// Which sessions have a turn that is not settled?
     Held { number: u64 },
 }
@@ -41,6 +43,8 @@ pub(crate) enum ServerWord {
     Settled { id: String, state: String },
     /// The answer to a question of this number; `None` if it is not known now.
     Held { number: u64, sessions: Option<Vec<String>> },
+    /// What a worker has answered to a question of this number; `None` if none has.
+    Answered { number: u64, answer: Option<Value> },
     /// What a worker tells.
     Events { session: String, events: Vec<RemoteEvent> },
     /// What workers told so far of turns that run, after a break or at the start.
@@ -54,6 +58,9 @@ pub(crate) struct WorkerSeat {
     pub(crate) volumes: Option<std::path::PathBuf>,
     /// The Git remote of all tenants, with a place for the name of one.
     pub(crate) git: Option<String>,
+    /// The labels of the worker.
+    #[serde(default)]
+    pub(crate) labels: Vec<String>,
 }
 
 /// What a worker tells the process that runs turns of a tenant.
@@ -64,8 +71,8 @@ pub(crate) enum TurnOrder {
     Run { id: String, attempt: u64, fence: i64 },
     /// End it at once: another worker has it, or nobody wants it.
     Drop { id: String },
-    /// A server says this to a session.
-    Told { session: String, body: Value },
+    /// A server says this to a session, and waits for an answer if it has a number.
+    Told { session: String, body: Value, reply: Option<u64> },
 }
 
 /// What that process reports.
@@ -76,6 +83,8 @@ pub(crate) enum TurnReport {
     Ready,
     /// For the pages of the tenant.
     Events { session: String, body: Value },
+    /// The answer to what a server asked under this number.
+    Reply { number: u64, body: Value },
     /// It has ended; whether its outcome is stored, or a later claim has it.
     Ended { id: String, is_stored: bool },
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use haft_browser::{BrowserService, BrowserSettings};
-use haft_contract::ports::{BrowserScreens, Services};
+use haft_contract::ports::Services;
 use haft_contract::{Access, SandboxDemand};
 use haft_host::{
     GuardedClient, HostParts, HttpOptions, LocalFiles, LocalHost, NetworkRules, SystemResolver, UpstreamProxy, WorkspaceOptions,
@@ -80,7 +80,7 @@ impl Wire {
         let files = Arc::new(LocalFiles::open(workspace).map_err(|error| Failure::config(error.message()))?);
         let (alert_log, config, workspace_files) = (data_folder.join("alerts.log"), Arc::clone(&self.settings.config), Arc::clone(&files));
         let limits = CommandRules::new(&self.policy, &agents, files.root());
-        let screens: Option<Arc<dyn BrowserScreens>> = self.served.as_ref().map(|served| Arc::new(served.browsers.clone()) as _);
+        let screens = self.served.as_ref().map(|served| Arc::clone(&served.browsers));
         let parts = move || {
             let options = HttpOptions { parallel_per_host: config.web.parallel_per_host, proxy, ..HttpOptions::default() };
             let http = Arc::new(GuardedClient::with(network, options, Arc::new(SystemResolver)));

@@ -28,7 +28,8 @@ impl Wire {
         services.nodes = Some(self.node_directory());
         services.channels = self.has_channels().then(|| Arc::clone(self.channels()) as _);
         services.automation = Some(self.automation());
-        // A worker has neither a page nor a server to control.
+        services.canvas = self.served.as_ref().map(|served| Arc::clone(&served.canvas));
+        // A worker has no server to control.
         let served = self.served.as_ref().filter(|_| self.limits.is_none());
         services.gateway = served.map(|served| {
             let settings = ModelSettings::new(self);
@@ -37,7 +38,6 @@ impl Wire {
         });
         services.vision = self.vision(Arc::new(NullMeter));
         services.speech = self.speech();
-        services.canvas = served.map(|served| Arc::new(served.canvas.clone()) as _);
         services.skills = Some(Arc::new(SkillService::new(Arc::clone(&self.prompts))));
         services
     }

@@ -9,4 +9,4 @@ mod secure;
 mod staged;
 mod turns;
 
-pub(super) use client::{HttpAnswer, PageClient, Served};
+pub(super) use client::{EventReader, HttpAnswer, PageClient, Served};

@@ -14,6 +14,7 @@ use haft_gateway::{RemoteMessage, RemoteTurn, RemoteTurns, ServedSessions, ToolR
 use haft_store::{NewWork, WorkRecord, WorkState, new_uuid};
 use haft_tui::chat::ChatOptions;
 use serde::Deserialize;
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 pub(super) use self::feed::{HeldTurns, TurnAudience, end_lost, follow, show_past};
@@ -170,6 +171,10 @@ impl RemoteTurns for FleetTurns {
 
     fn tell(&self, session: &str, message: RemoteMessage) {
         self.given.tell(session, &message);
+    }
+
+    fn ask<'a>(&'a self, session: &'a str, message: RemoteMessage) -> BoxFuture<'a, Option<Value>> {
+        Box::pin(async move { self.given.ask(session, &message).await })
     }
 
     fn announce(&self, session: &str) {

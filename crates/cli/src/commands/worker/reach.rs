@@ -1,6 +1,6 @@
 //! How a process that runs turns reaches servers: by the queue, or through the worker that started it for a tenant.
 
-use haft_fleet::{ControlMessages, FleetQueue, subject_of_session};
+use haft_fleet::{ControlMessages, ControlReply, FleetQueue, subject_of_session};
 use serde_json::Value;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
@@ -23,13 +23,32 @@ pub(super) enum ServerReach {
 #[derive(Clone)]
 pub(super) struct WorkerLines {
     reports: LineSender,
-    told: broadcast::Sender<(String, Value)>,
+    told: broadcast::Sender<ToldMessage>,
 }
+
+/// What a server says: to which session, what, and the number of its question if it waits for an answer.
+type ToldMessage = (String, Value, Option<u64>);
 
 /// What servers say to one session.
 pub(super) enum SessionMessages {
-    Queue(ControlMessages),
-    Worker { session: String, told: broadcast::Receiver<(String, Value)> },
+    Queue { queue: Box<FleetQueue>, messages: ControlMessages },
+    Worker { session: String, told: broadcast::Receiver<ToldMessage>, reports: LineSender },
+}
+
+/// The way of an answer.
+pub(super) enum ReplyPath {
+    Queue(Box<FleetQueue>, ControlReply),
+    Worker(LineSender, u64),
+}
+
+impl ReplyPath {
+    /// Nobody waits for one that is lost for long.
+    pub(super) async fn send(self, body: Value) {
+        match self {
+            Self::Queue(queue, reply) => drop(queue.answer(reply, body.to_string().into_bytes()).await),
+            Self::Worker(reports, number) => drop(reports.send(&TurnReport::Reply { number, body }).await),
+        }
+    }
 }
 
 impl WorkerLines {
@@ -42,9 +61,9 @@ impl WorkerLines {
     }
 
     /// Passes on what a server says.
-    pub(super) fn pass_on(&self, session: String, body: Value) {
+    pub(super) fn pass_on(&self, session: String, body: Value, reply: Option<u64>) {
         // A session that has no turn any more has nothing to be told.
-        self.told.send((session, body)).ok();
+        self.told.send((session, body, reply)).ok();
     }
 }
 
@@ -60,8 +79,10 @@ impl ServerReach {
     /// Listens to what servers say to a session; `None` if the queue cannot be used now.
     pub(super) async fn listen(&self, session: &str) -> Option<SessionMessages> {
         Some(match self {
-            Self::Queue(queue) => SessionMessages::Queue(queue.listen(session).await.ok()?),
-            Self::Worker(lines) => SessionMessages::Worker { session: session.to_owned(), told: lines.told.subscribe() },
+            Self::Queue(queue) => SessionMessages::Queue { queue: queue.clone(), messages: queue.listen(session).await.ok()? },
+            Self::Worker(lines) => {
+                SessionMessages::Worker { session: session.to_owned(), told: lines.told.subscribe(), reports: lines.reports.clone() }
+            }
         })
     }
 }
@@ -69,11 +90,21 @@ impl ServerReach {
 impl SessionMessages {
     /// The next message; `None` if there are no more.
     pub(super) async fn next(&mut self) -> Option<Vec<u8>> {
+        self.next_asked().await.map(|(body, _)| body)
+    }
+
+    /// The same, and the way of an answer if one is waited for.
+    pub(super) async fn next_asked(&mut self) -> Option<(Vec<u8>, Option<ReplyPath>)> {
         match self {
-            Self::Queue(messages) => messages.next().await,
-            Self::Worker { session, told } => loop {
+            Self::Queue { queue, messages } => {
+                let (body, reply) = messages.next_asked().await?;
+                Some((body, reply.map(|reply| ReplyPath::Queue(queue.clone(), reply))))
+            }
+            Self::Worker { session, told, reports } => loop {
                 match told.recv().await {
-                    Ok((meant, body)) if meant == *session => return Some(body.to_string().into_bytes()),
+                    Ok((meant, body, number)) if meant == *session => {
+                        return Some((body.to_string().into_bytes(), number.map(|number| ReplyPath::Worker(reports.clone(), number))));
+                    }
                     // Others are of other sessions, and what was lost is said again or lies in the store.
                     Ok(_) | Err(RecvError::Lagged(_)) => {}
                     Err(RecvError::Closed) => return None,

@@ -28,7 +28,7 @@ use crate::wire::{self, Wire, WorkBody};
 const LAST_LINES: Duration = Duration::from_millis(200);
 
 pub(super) fn run(common: &Common, output: &Output) -> Result<Exit, Failure> {
-    let seat = take_seat()?;
+    let (seat, labels) = take_seat()?;
     let wire = Wire::new(common, output)?;
     check_tenant_settings(&wire)?;
     block_on(async {
@@ -39,7 +39,7 @@ pub(super) fn run(common: &Common, output: &Output) -> Result<Exit, Failure> {
         let volumes = AgentVolumes::new(&wire, seat)?;
         let lines = WorkerLines::new(own_lines());
         let reach = ServerReach::Worker(lines.clone());
-        let served = served_parts(&wire, Arc::clone(&store), &reach);
+        let served = served_parts(&wire, Arc::clone(&store), &reach, &labels);
         let runner = TurnRunner { common: common.clone(), output: output.clone(), reach, served, volumes };
         // A signal to the group of the worker is for the worker, which then says what is to end.
         let _signals = [SignalKind::terminate(), SignalKind::interrupt()].map(|kind| signal(kind).ok());
@@ -52,12 +52,12 @@ pub(super) fn run(common: &Common, output: &Output) -> Result<Exit, Failure> {
 }
 
 /// What the worker says first.
-fn take_seat() -> Result<SessionVolumes, Failure> {
+fn take_seat() -> Result<(SessionVolumes, Vec<String>), Failure> {
     let wrong = || Failure::usage("HAFT_TENANT is for processes that `haft serve` and `haft worker` start themselves").help("unset it");
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line).map_err(|_| wrong())?;
-    let WorkerSeat { volumes, git } = serde_json::from_str(&line).map_err(|_| wrong())?;
-    Ok(SessionVolumes { folder: volumes, remote: git })
+    let WorkerSeat { volumes, git, labels } = serde_json::from_str(&line).map_err(|_| wrong())?;
+    Ok((SessionVolumes { folder: volumes, remote: git }, labels))
 }
 
 /// The orders of the worker; they end when it does, however it ends.
@@ -94,7 +94,7 @@ impl TenantTurnRunner {
                     running.insert(id, turns.spawn(Arc::clone(&this).work(work)));
                 }
                 Ok(TurnOrder::Drop { id }) => drop(running.remove(&id).inspect(tokio::task::AbortHandle::abort)),
-                Ok(TurnOrder::Told { session, body }) => this.lines.pass_on(session, body),
+                Ok(TurnOrder::Told { session, body, reply }) => this.lines.pass_on(session, body, reply),
                 Err(error) => warn(&format!("a worker of another version said what cannot be read: {error}")),
             }
         }

@@ -61,7 +61,7 @@ impl Drop for RunGuard {
 
 impl TenantWorkers {
     pub(super) fn new(common: &Common, request: &WorkerArgs, link: &FleetLink, data_folder: &Path) -> Self {
-        let seat = WorkerSeat { volumes: request.volumes.clone(), git: request.git.clone() };
+        let seat = WorkerSeat { volumes: request.volumes.clone(), git: request.git.clone(), labels: request.labels.clone() };
         Self { common: common.clone(), folder: data_folder.join(FOLDER), seat, link: link.clone(), running: Mutex::default() }
     }
 
@@ -93,7 +93,7 @@ impl TenantWorkers {
         loop {
             let next = async {
                 match &mut told {
-                    Some(told) => told.next().await,
+                    Some(told) => told.next_asked().await,
                     None => std::future::pending().await,
                 }
             };
@@ -109,9 +109,10 @@ impl TenantWorkers {
                 message = next => message,
             };
             match message {
-                Some(message) => {
+                Some((message, reply)) => {
                     if let Ok(body) = serde_json::from_slice::<Value>(&message) {
-                        worker.lines.send(&TurnOrder::Told { session: own.session.clone(), body }).await;
+                        let reply = reply.map(|reply| worker.keep_reply(reply));
+                        worker.lines.send(&TurnOrder::Told { session: own.session.clone(), body, reply }).await;
                     }
                 }
                 None => told = None,
@@ -136,7 +137,7 @@ impl TenantWorkers {
             command.env(tenants::VOLUMES_VARIABLE, volumes_of(volumes, &own.record.route));
         }
         let volumes = self.seat.volumes.as_deref().map(|volumes| volumes_of(volumes, &own.record.route));
-        let seat = WorkerSeat { volumes, git: self.seat.git.clone() };
+        let seat = WorkerSeat { volumes, ..self.seat.clone() };
         let worker = Arc::new(TenantWorker::start(command, &seat, (self.link.queue.clone(), &own.record.route)).await?);
         *slot = Some(Arc::clone(&worker));
         Ok(worker)

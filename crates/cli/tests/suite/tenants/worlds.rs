@@ -46,7 +46,12 @@ impl TwoTenants {
 
     /// With these variables for the server and for the commands of the operator, and these words for the server.
     pub(in crate::suite) fn start_with(variables: &[(&str, &str)], words: &[&str]) -> Self {
-        let world = World::with_config(CONFIG);
+        Self::start_with_config(CONFIG, variables, words)
+    }
+
+    /// With this configuration of the operator.
+    pub(in crate::suite) fn start_with_config(config: &str, variables: &[(&str, &str)], words: &[&str]) -> Self {
+        let world = World::with_config(config);
         for name in ["alpha", "beta"] {
             let added = world.run_with(variables, &["tenants", "add", name]);
             assert_eq!(added.code, 0, "{added:?}");

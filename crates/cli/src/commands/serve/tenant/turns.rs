@@ -10,6 +10,7 @@ use haft_agent::TurnEnd;
 use haft_contract::{BoxFuture, ToolResult};
 use haft_gateway::{RemoteMessage, RemoteTurn, RemoteTurns, ServedSessions, ToolRequest};
 use haft_store::{PostgresWork, StateStore, WorkState, new_uuid};
+use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -33,6 +34,8 @@ pub(in crate::commands::serve) struct TenantTurns {
     turns: Mutex<HashMap<String, oneshot::Sender<String>>>,
     /// What waits for an answer, by the number of its question.
     questions: Mutex<HashMap<u64, oneshot::Sender<Option<Vec<String>>>>>,
+    /// The same, where a worker answers.
+    asks: Mutex<HashMap<u64, oneshot::Sender<Option<Value>>>>,
     asked: AtomicU64,
 }
 
@@ -52,6 +55,7 @@ pub(in crate::commands::serve) fn use_workers(backend: &Arc<ServeBackend>, seat:
         front: own_lines(),
         turns: Mutex::default(),
         questions: Mutex::default(),
+        asks: Mutex::default(),
         asked: AtomicU64::default(),
     });
     backend.run_turns_with(Arc::clone(&turns) as _);
@@ -85,6 +89,7 @@ impl TenantTurns {
         match word {
             ServerWord::Settled { id, state } => drop(lock(&self.turns).remove(&id).map(|turn| turn.send(state))),
             ServerWord::Held { number, sessions } => drop(lock(&self.questions).remove(&number).map(|question| question.send(sessions))),
+            ServerWord::Answered { number, answer } => drop(lock(&self.asks).remove(&number).map(|ask| ask.send(answer))),
             ServerWord::Events { session, events } => {
                 for event in events {
                     sessions.mirror_event(&session, event).await;
@@ -175,6 +180,16 @@ impl RemoteTurns for TenantTurns {
 
     fn tell(&self, session: &str, message: RemoteMessage) {
         self.front.send_later(ServerAsk::Tell { session: session.to_owned(), message });
+    }
+
+    fn ask<'a>(&'a self, session: &'a str, message: RemoteMessage) -> BoxFuture<'a, Option<Value>> {
+        Box::pin(async move {
+            let (number, (answer, answered)) = (self.asked.fetch_add(1, Ordering::Relaxed), oneshot::channel());
+            lock(&self.asks).insert(number, answer);
+            // The server in front says when a worker does not answer, so nothing stays.
+            self.front.send(&ServerAsk::Ask { number, session: session.to_owned(), message }).await;
+            answered.await.ok()?
+        })
     }
 
     /// One server has the pages of a tenant.

@@ -1,6 +1,7 @@
 //! Turns and calls of a tenant that its server asks to give to workers. Everything is for that tenant alone, whatever it asks.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -37,6 +38,8 @@ struct TenantBroker {
     words: LineSender,
     /// What ends each turn and call, by its id.
     running: Mutex<HashMap<String, CancellationToken>>,
+    /// How much work was recorded.
+    recorded: AtomicU64,
 }
 
 /// Does what the process of a tenant asks for, and tells it what workers tell, until it is stopped.
@@ -51,7 +54,7 @@ pub(super) fn attend(
     tokio::spawn(write_lines(input, waiting, stop.clone()));
     let (listens, is_listening) = oneshot::channel();
     tokio::spawn(follow(given.clone(), TurnAudience::Tenant(words.clone()), stop.clone(), Some(listens)));
-    let broker = Arc::new(TenantBroker { given, tenant, route, words, running: Mutex::default() });
+    let broker = Arc::new(TenantBroker { given, tenant, route, words, running: Mutex::default(), recorded: AtomicU64::default() });
     tokio::spawn(Arc::clone(&broker).follow_limits(stop.clone()));
     tokio::spawn(async move {
         tokio::time::timeout(LISTENS, is_listening).await.ok();
@@ -82,6 +85,12 @@ impl TenantBroker {
             }),
             ServerAsk::Stop { id } => drop(self.running().get(&id).inspect(|cancel| cancel.cancel())),
             ServerAsk::Tell { session, message } => self.given.tell(&session, &message),
+            ServerAsk::Ask { number, session, message } => {
+                tokio::spawn(async move {
+                    let answer = self.given.ask(&session, &message).await;
+                    self.words.send(&ServerWord::Answered { number, answer }).await;
+                });
+            }
             ServerAsk::Held { number } => {
                 tokio::spawn(async move {
                     let sessions = self.given.held_sessions().await;
@@ -178,6 +187,7 @@ impl TenantBroker {
         loop {
             let submitted = async {
                 self.given.link.work.submit(work.clone()).await?;
+                self.recorded.fetch_add(1, Ordering::Relaxed);
                 match self.tenant.record().map(TenantRecord::for_workers) {
                     Ok(record) if record != given => renew_limits(&self.given.link.work, record).await,
                     _ => Ok(()),
@@ -199,10 +209,15 @@ impl TenantBroker {
                 () = stop.cancelled() => return,
                 _ = looks.tick() => {}
             }
+            // Before the limits are read: work that is recorded from now on may have others, also if they are these again when it is looked.
+            let recorded = self.recorded.load(Ordering::Relaxed);
             // One that cannot be read has no limits that could be given.
             let Ok(record) = self.tenant.record().map(TenantRecord::for_workers) else { continue };
-            if known.as_ref() != Some(&record) && renew_limits(&self.given.link.work, record.clone()).await.is_ok() {
-                known = Some(record);
+            let current = Some((record, recorded));
+            if let Some((record, _)) = current.as_ref().filter(|_| known != current)
+                && renew_limits(&self.given.link.work, record.clone()).await.is_ok()
+            {
+                known = current;
             }
         }
     }

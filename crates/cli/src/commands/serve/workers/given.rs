@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use haft_fleet::{Dispatcher, FleetError};
 use haft_gateway::{RemoteEvent, RemoteMessage};
 use haft_store::{NewWork, StoreError, WorkRecord, WorkState};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::output::warn;
@@ -18,6 +18,8 @@ const AGAIN: Duration = Duration::from_millis(500);
 const STORE_PATIENCE: Duration = Duration::from_mins(2);
 /// A worker that begins just now, or follows one that was lost, did not hear that the user wants the turn to end.
 const STOP_AGAIN: Duration = Duration::from_secs(1);
+/// How long a worker may take to answer: a browser that shows nothing new says so after 15 s.
+const ANSWER: Duration = Duration::from_secs(20);
 
 /// The way to workers, and whose sessions it is for.
 #[derive(Debug, Clone)]
@@ -98,6 +100,13 @@ impl GivenTurns {
                 warn(&format!("a worker was not told: {error}"));
             }
         });
+    }
+
+    /// Asks the worker that has a turn of this session; `None` if it does not answer.
+    pub(in crate::commands::serve) async fn ask(&self, session: &str, message: &RemoteMessage) -> Option<Value> {
+        let body = serde_json::to_vec(message).ok()?;
+        let answer = self.link.queue.ask(&self.scope.control(session), body, ANSWER).await.ok()??;
+        serde_json::from_slice(&answer).ok()
     }
 
     /// Tells every server that a session is new, or has changed.

@@ -1,10 +1,10 @@
 //! The process of one tenant on a worker.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use haft_fleet::{FleetQueue, subject_of_tenant};
+use haft_fleet::{ControlReply, FleetQueue, subject_of_tenant};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
@@ -22,6 +22,8 @@ const END: Duration = Duration::from_secs(10);
 /// An event that the queue does not take is tried again, some times.
 const ATTEMPTS: usize = 5;
 const AGAIN: Duration = Duration::from_millis(200);
+/// Questions of servers that wait for an answer.
+const MOST_ASKED: usize = 256;
 
 /// A process. When it is dropped, the process ends.
 pub(super) struct TenantWorker {
@@ -37,6 +39,9 @@ struct RunningTurns {
     waiting: HashMap<String, oneshot::Sender<bool>>,
     /// Since when there are none.
     idle: Instant,
+    /// Where answers go, by the numbers of the questions: the process knows no more of them.
+    replies: VecDeque<(u64, ControlReply)>,
+    asked: u64,
 }
 
 impl TenantWorker {
@@ -47,7 +52,8 @@ impl TenantWorker {
         let pipes = child.stdin.take().zip(child.stdout.take());
         let (input, output) = pipes.ok_or_else(|| broken(std::io::ErrorKind::BrokenPipe.into()))?;
         let ((lines, waiting), stop, gone) = (LineSender::pair(), CancellationToken::new(), CancellationToken::new());
-        let turns = Arc::new(Mutex::new(RunningTurns { waiting: HashMap::new(), idle: Instant::now() }));
+        let turns =
+            Arc::new(Mutex::new(RunningTurns { waiting: HashMap::new(), idle: Instant::now(), replies: VecDeque::new(), asked: 0 }));
         let guard = stop.clone().drop_guard();
         tokio::spawn(write_lines(input, waiting, stop.clone()));
         lines.send(seat).await;
@@ -73,6 +79,18 @@ impl TenantWorker {
         let mut turns = lock(&self.turns);
         turns.waiting.remove(id);
         turns.idle = Instant::now();
+    }
+
+    /// Remembers where an answer goes; returns the number of the question.
+    pub(super) fn keep_reply(&self, reply: ControlReply) -> u64 {
+        let mut turns = lock(&self.turns);
+        turns.asked += 1;
+        let number = turns.asked;
+        if turns.replies.len() >= MOST_ASKED {
+            turns.replies.pop_front();
+        }
+        turns.replies.push_back((number, reply));
+        number
     }
 
     /// How long it has had no turn; `None` while it has one.
@@ -126,6 +144,17 @@ async fn listen(mut reports: Lines<BufReader<ChildStdout>>, publisher: EventPubl
     while let Ok(Some(line)) = reports.next_line().await {
         match serde_json::from_str(&line) {
             Ok(TurnReport::Events { session, body }) => publisher.publish(&session, &body).await,
+            Ok(TurnReport::Reply { number, body }) => {
+                let reply = {
+                    let mut turns = lock(&turns);
+                    let at = turns.replies.iter().position(|(of, _)| *of == number);
+                    at.and_then(|at| turns.replies.remove(at))
+                };
+                if let Some((_, reply)) = reply {
+                    // Nobody waits for one that is lost for long.
+                    publisher.queue.answer(reply, body.to_string().into_bytes()).await.ok();
+                }
+            }
             Ok(TurnReport::Ended { id, is_stored }) => drop(lock(&turns).waiting.remove(&id).map(|turn| turn.send(is_stored))),
             // What is no report was printed by something else.
             Ok(TurnReport::Ready) | Err(_) => {}
