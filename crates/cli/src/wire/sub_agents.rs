@@ -119,6 +119,7 @@ fn refused(failure: &Failure) -> ToolError {
 
 impl Factory {
     async fn conversation(&self, child: ChildConversation) -> Result<Runner, Failure> {
+        self.wire.check_label(&child.agent)?;
         let provider = self.provider(&child).await?;
         let sessions: Arc<dyn SessionStore> = self.store.sessions();
         let log: Arc<dyn CallLog> = Arc::clone(&self.store) as _;

@@ -1,9 +1,14 @@
 //! What a server allows in work that it gives away. A worker takes it together with its own configuration: what either refuses is refused.
 
+use std::collections::BTreeMap;
+
 use haft_contract::{Access, TurnLimit};
 use haft_engine::SessionBuilder;
 use haft_policy::{AllowList, ListEntry, RuleLists};
 use serde::{Deserialize, Serialize};
+
+use super::Wire;
+use crate::failure::Failure;
 
 /// The limits of work.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -14,6 +19,9 @@ pub(crate) struct WorkLimits {
     deny: Vec<String>,
     ask: Vec<String>,
     only: Vec<Vec<String>>,
+    /// The labels that workers need, by the agents that have one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    labels: BTreeMap<String, String>,
 }
 
 impl WorkLimits {
@@ -27,6 +35,24 @@ impl WorkLimits {
         let entries = |list: &[String]| list.iter().cloned().map(ListEntry::new).collect();
         let only = self.only.iter().map(|list| AllowList { entries: entries(list), ..AllowList::default() }).collect();
         RuleLists { deny: entries(&self.deny), ask: entries(&self.ask), only, ..RuleLists::default() }
+    }
+}
+
+impl Wire {
+    /// Refuses to work as an agent here whose work is for other workers: sub-agents run where the turn does that starts them.
+    pub(super) fn check_label(&self, agent: &str) -> Result<(), Failure> {
+        let label = self.limits.as_ref().and_then(|limits| limits.labels.get(agent));
+        match label.filter(|label| self.served.as_ref().is_some_and(|served| !served.labels.contains(*label))) {
+            None => Ok(()),
+            Some(label) => {
+                let message = format!("the agent '{agent}' needs a worker with the label '{label}', and this turn runs on one without it");
+                let help = format!(
+                    "a turn runs on one worker, which is chosen by the label of its agent: the user can talk to '{agent}' in a session of \
+                     its own, or start this worker with --labels {label}"
+                );
+                Err(Failure::usage(message).help(help))
+            }
+        }
     }
 }
 
@@ -66,12 +92,17 @@ mod given {
                 deny: listed("deny"),
                 ask: listed("ask"),
                 only: only.collect(),
+                labels: self.agents().into_iter().filter_map(|agent| Some((agent.clone(), self.label_of(&agent)?.to_owned()))).collect(),
             })
         }
 
         /// The label that workers need for work of this agent.
         pub(crate) fn worker_label(&self) -> Option<&str> {
-            self.settings.provenance.value_at(&["agents", &self.settings.agent, "worker", "label"]).as_text()
+            self.label_of(&self.settings.agent)
+        }
+
+        fn label_of(&self, agent: &str) -> Option<&str> {
+            self.settings.provenance.value_at(&["agents", agent, "worker", "label"]).as_text()
         }
 
         /// The same, for work with these limits.

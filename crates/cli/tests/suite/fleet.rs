@@ -2,6 +2,8 @@
 
 mod kills;
 mod said;
+mod shown;
+mod sub_agents;
 mod tenant_calls;
 mod tenants;
 
