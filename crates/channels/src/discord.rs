@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::driver::{Capabilities, ChannelDriver, HookAnswer, HookRequest, PolledMessages, VoiceNote, button};
 use crate::settings::ChannelSettings;
 use crate::wire::{ChannelWire, FormPart, WireAnswer, WireRequest, encoded, multipart};
-use crate::{ChannelSecret, SendFailure};
+use crate::{Certainty, ChannelSecret, SendFailure};
 
 const BASE: &str = "https://discord.com/api/v10";
 const ACTIONS: &[ChannelAction] = &ChannelAction::ALL;
@@ -22,8 +22,18 @@ const LONGEST: usize = 2_000;
 const FILES: &str = "https://cdn.discordapp.com/";
 /// Characters of a nonce.
 const NONCE: usize = 25;
+/// Characters of the label of a button, and of what it stands for with its number.
+const LABEL: usize = 80;
+const CUSTOM_ID: usize = 100;
+/// Characters of the question of a poll, and of an answer.
+const QUESTION: usize = 300;
+const POLL_ANSWER: usize = 55;
+/// A message whose links are not previewed: for a preview their addresses are fetched, with whatever is in them, before anybody clicks.
+const WITHOUT_PREVIEWS: u32 = 1 << 2;
 /// A message that alerts nobody.
 const SILENT: u32 = 1 << 12;
+/// As Discord asks for it; others may be blocked.
+const USER_AGENT: &str = concat!("DiscordBot (haft, ", env!("CARGO_PKG_VERSION"), ")");
 /// A public thread.
 const PUBLIC_THREAD: u32 = 11;
 
@@ -54,7 +64,8 @@ impl Discord {
 
     fn request(&self, method: &'static str, path: &str) -> WireRequest {
         let authorization = format!("Bot {}", self.token.expose());
-        WireRequest::new(method, format!("{}{path}", self.base)).header("authorization", authorization)
+        let request = WireRequest::new(method, format!("{}{path}", self.base));
+        request.header("user-agent", USER_AGENT).header("authorization", authorization)
     }
 
     async fn call(&self, request: WireRequest) -> Result<Value, SendFailure> {
@@ -103,16 +114,30 @@ impl Discord {
         }
     }
 
+    /// A channel that cannot be read, such as one that the bot was taken out of, keeps the others from nothing.
     async fn fetch(&self, cursor: Option<&str>) -> Result<PolledMessages, SendFailure> {
         let mut cursors = incoming::Cursors::parse(cursor);
-        let mut messages = Vec::new();
+        let (mut messages, mut failed) = (Vec::new(), None);
         for room in &self.conversations {
             let after = cursors.after(room).map(|id| format!("&after={id}")).unwrap_or_default();
             let limit = if after.is_empty() { 1 } else { 100 };
-            let list = self.list(&format!("/channels/{}/messages?limit={limit}{after}", encoded(room))).await?;
-            messages.extend(incoming::messages(room, &list, &mut cursors));
+            match self.list(&format!("/channels/{}/messages?limit={limit}{after}", encoded(room))).await {
+                Ok(list) => messages.extend(incoming::messages(room, &list, &mut cursors)),
+                Err(failure) => {
+                    let is_limited = failure.certainty == Certainty::Later;
+                    failed = Some(SendFailure { message: format!("channel {room}: {failure}"), ..failure });
+                    if is_limited {
+                        break;
+                    }
+                }
+            }
         }
-        Ok(PolledMessages { messages, cursor: Some(cursors.to_string()) })
+        let next = cursors.to_string();
+        match failed {
+            // Told when there is nothing else to tell.
+            Some(failure) if messages.is_empty() && cursor.unwrap_or_default() == next => Err(failure),
+            _ => Ok(PolledMessages { messages, cursor: Some(next) }),
+        }
     }
 }
 
@@ -129,7 +154,7 @@ impl ChannelDriver for Discord {
         let ids = [Some(&command.to), command.message_id.as_ref(), command.thread_id.as_ref(), command.before.as_ref()];
         match ids.into_iter().flatten().find(|id| !is_id(id)) {
             Some(wrong) => Err(format!("an id of Discord is a number, and '{}' is none", haft_text::display::shorten(wrong, 40))),
-            None => Ok(()),
+            None => check_choices(command),
         }
     }
 
@@ -143,9 +168,7 @@ impl ChannelDriver for Discord {
             let result = match command.action {
                 ChannelAction::Send | ChannelAction::Reply | ChannelAction::Poll => self.send(command, key).await?,
                 ChannelAction::Thread => self.begin_thread(command, key).await?,
-                ChannelAction::Edit => {
-                    self.call(self.request("PATCH", &path(command, "")).json(&json!({ "content": command.text, "components": [] }))).await?
-                }
+                ChannelAction::Edit => self.call(self.request("PATCH", &path(command, "")).json(&edit(command))).await?,
                 ChannelAction::Delete => self.call(self.request("DELETE", &path(command, ""))).await?,
                 ChannelAction::React => {
                     let emoji = format!("/reactions/{}/@me", encoded(command.emoji.as_deref().unwrap_or_default()));
@@ -192,6 +215,23 @@ impl ChannelDriver for Discord {
     }
 }
 
+/// What Discord would refuse without a word on which of them it is.
+fn check_choices(command: &ChannelCommand) -> Result<(), String> {
+    let is_longer = |text: &str, most: usize| text.chars().count() > most;
+    if command.action == ChannelAction::Poll {
+        if is_longer(&command.text, QUESTION) {
+            return Err(format!("the question of a poll has at most {QUESTION} characters in Discord"));
+        }
+        let is_long = command.choices.iter().any(|answer| is_longer(answer, POLL_ANSWER));
+        return if is_long { Err(format!("an answer of a poll has at most {POLL_ANSWER} characters in Discord")) } else { Ok(()) };
+    }
+    let is_long = command.choices.iter().map(|choice| button(choice)).any(|(label, value)| {
+        // With a number of one digit and a colon before it.
+        is_longer(label, LABEL) || is_longer(value, CUSTOM_ID - 2)
+    });
+    if is_long { Err(format!("a label of a button has at most {LABEL} characters in Discord")) } else { Ok(()) }
+}
+
 fn is_id(id: &str) -> bool {
     !id.is_empty() && id.len() <= 20 && id.bytes().all(|byte| byte.is_ascii_digit())
 }
@@ -204,12 +244,26 @@ fn decode(answer: &WireAnswer) -> Result<Value, SendFailure> {
     if answer.is_success() && body["id"].is_string() {
         return Ok(body);
     }
-    let words = body["message"].as_str();
+    let words = body["message"].as_str().map(|words| match detail(&body["errors"], String::new()) {
+        Some(detail) => format!("{words}: {detail}"),
+        None => words.to_owned(),
+    });
     if let (429, Some(seconds)) = (answer.status, body["retry_after"].as_f64()) {
         let seconds = Duration::from_secs_f64(seconds.clamp(0.0, 86_400.0));
         return Err(SendFailure::later("Discord is asked too often", Some(seconds)));
     }
-    Err(answer.failure(words))
+    Err(answer.failure(words.as_deref()))
+}
+
+/// The first of what is wrong with a request, after the place where it is: `content: Must be 2000 or fewer in length.`
+fn detail(errors: &Value, place: String) -> Option<String> {
+    if let Some(words) = errors["_errors"][0]["message"].as_str() {
+        return Some(if place.is_empty() { words.to_owned() } else { format!("{place}: {words}") });
+    }
+    errors.as_object()?.iter().find_map(|(name, inner)| {
+        let place = if place.is_empty() { name.clone() } else { format!("{place}.{name}") };
+        detail(inner, place)
+    })
 }
 
 fn path(command: &ChannelCommand, rest: &str) -> String {
@@ -222,9 +276,18 @@ fn nonce(key: &str) -> String {
     crate::signature::sha256(key.as_bytes())[..NONCE].to_owned()
 }
 
+/// A model must not be able to alert a whole server.
+fn mentions() -> Value {
+    json!({ "parse": ["users"] })
+}
+
+fn edit(command: &ChannelCommand) -> Value {
+    json!({ "content": command.text, "components": [], "allowed_mentions": mentions() })
+}
+
 fn message(command: &ChannelCommand, key: &str) -> Value {
-    // A model must not be able to alert a whole server.
-    let mut body = json!({ "nonce": nonce(key), "enforce_nonce": true, "allowed_mentions": { "parse": ["users"] } });
+    let flags = if command.is_silent { WITHOUT_PREVIEWS | SILENT } else { WITHOUT_PREVIEWS };
+    let mut body = json!({ "nonce": nonce(key), "enforce_nonce": true, "allowed_mentions": mentions(), "flags": flags });
     if command.action == ChannelAction::Poll {
         let answers: Vec<Value> = command.choices.iter().map(|choice| json!({ "poll_media": { "text": choice } })).collect();
         body["poll"] = json!({ "question": { "text": command.text }, "answers": answers, "duration": 24, "allow_multiselect": false });
@@ -236,9 +299,6 @@ fn message(command: &ChannelCommand, key: &str) -> Value {
     }
     if let (ChannelAction::Reply, Some(id)) = (command.action, &command.message_id) {
         body["message_reference"] = json!({ "message_id": id });
-    }
-    if command.is_silent {
-        body["flags"] = json!(SILENT);
     }
     body
 }

@@ -78,6 +78,9 @@ pub struct IncomingMessage {
     pub voice: Option<VoiceNote>,
     /// What the channel makes of the sender: why it cannot vouch for the id, if it cannot.
     pub doubt: Option<String>,
+    /// The subject of a mail, which its answer has as well.
+    #[serde(default)]
+    pub subject: Option<String>,
 }
 
 /// Messages that were fetched, and how far the channel was read with them.

@@ -13,6 +13,7 @@ use haft_contract::ports::{ChannelAction, ChannelCommand, ChannelEntry, ChannelK
 use self::imap::{ImapAccount, ImapConnection};
 use self::letter::Letter;
 use self::smtp::SmtpServer;
+pub(crate) use self::smtp::is_message_id;
 use crate::SendFailure;
 use crate::driver::{Capabilities, ChannelDriver, IncomingMessage, IncomingSender, PolledMessages};
 use crate::settings::ChannelSettings;
@@ -54,8 +55,12 @@ impl Email {
         let mut entries = Vec::new();
         for uid in uids.split_off(skipped) {
             let Some(letter) = connection.fetch(uid).await? else { continue };
-            let text = format!("{}\n{}", letter.subject(), letter.text());
-            entries.push(ChannelEntry { id: uid.to_string(), from: letter.from().unwrap_or_default(), at: letter.date(), text });
+            // With the id by which it can be answered.
+            let named = letter.id().filter(|id| is_message_id(id)).map(|id| format!("Message-ID: {id}\n")).unwrap_or_default();
+            let text = format!("{named}{}\n{}", letter.subject(), letter.text());
+            let doubt = if self.is_doubtful(&letter) { " (sender not verified)" } else { "" };
+            let from = format!("{}{doubt}", letter.from().unwrap_or_default());
+            entries.push(ChannelEntry { id: uid.to_string(), from, at: letter.date(), text });
         }
         connection.close().await;
         Ok(ChannelReceipt { entries, ..ChannelReceipt::delivered(None) })
@@ -87,8 +92,13 @@ impl Email {
         Ok(PolledMessages { messages, cursor: Some(format!("{}:{after}", mailbox.validity)) })
     }
 
+    /// Whether the user's own server has not verified the sender. Without the name of that server nobody knows.
+    fn is_doubtful(&self, letter: &Letter) -> bool {
+        self.trusted_server.as_deref().is_some_and(|server| !letter.is_verified(server))
+    }
+
     fn message(&self, uid: u32, letter: &Letter) -> Option<IncomingMessage> {
-        let address = letter.from()?;
+        let address = letter.from().filter(|_| !letter.is_automatic())?;
         let server = self.trusted_server.as_deref().unwrap_or_default();
         Some(IncomingMessage {
             conversation: address.clone(),
@@ -100,6 +110,7 @@ impl Email {
             press: None,
             voice: None,
             doubt: (!letter.is_verified(server)).then(|| "the mail server has not verified the sender".to_owned()),
+            subject: Some(letter.subject()),
         })
     }
 }

@@ -23,6 +23,7 @@ pub use self::conversations::policy_channel;
 pub use self::polling::FailureReport;
 use self::unanswered::WaitingMessage;
 use crate::driver::{ButtonPress, HookAnswer, HookRequest, IncomingMessage, IncomingSender};
+use crate::email::is_message_id;
 use crate::limits::{MOST_HOOK_BYTES, MOST_INCOMING_CHARACTERS, RateLimit};
 use crate::pairing;
 use crate::service::{ChannelService, ConfiguredChannel};
@@ -73,6 +74,7 @@ pub struct Inbox {
     approvals: OpenApprovals,
     rates: Mutex<RateLimit>,
     guesses: Mutex<RateLimit>,
+    /// The queues of the conversations that are being answered.
     workers: Mutex<HashMap<String, mpsc::Sender<WaitingMessage>>>,
     transcriber: OnceLock<Arc<dyn Transcriber>>,
     stop: CancellationToken,
@@ -138,18 +140,16 @@ impl Inbox {
         Ok(taken)
     }
 
-    /// Records a message as one that waits for an answer, and gives it to its conversation.
+    /// Records a message as one that waits for an answer, and gives it to its conversation. One that has no place there is not recorded:
+    /// a service that sends it again later is heard.
     async fn take(self: &Arc<Self>, channel: &str, message: IncomingMessage) -> Result<InboxVerdict, String> {
         let body = serde_json::to_string(&message).map_err(|error| error.to_string())?;
+        let Some(place) = self.reserve(channel, &message) else { return Ok(InboxVerdict::Limited) };
         if !self.is_first(channel, &message, Some(&body)).await? {
             return Ok(InboxVerdict::Duplicate);
         }
-        let id = message.id.clone();
-        let verdict = self.enqueue(channel, WaitingMessage { message, cut_off: None });
-        if verdict == InboxVerdict::Limited {
-            self.settled(channel, &id).await;
-        }
-        Ok(verdict)
+        place.send(WaitingMessage { message, cut_off: None });
+        Ok(InboxVerdict::Taken)
     }
 
     async fn is_first(&self, channel: &str, message: &IncomingMessage, waiting: Option<&str>) -> Result<bool, String> {
@@ -211,10 +211,29 @@ impl Inbox {
 
     /// Answers in the conversation of a message.
     async fn reply(&self, channel: &str, to: &IncomingMessage, text: &str, key: Option<String>) -> Result<ChannelReceipt, String> {
-        let mut command = ChannelCommand::new(channel, &to.conversation, ChannelAction::Send, text);
-        command.thread_id.clone_from(&to.thread);
-        self.service.send(&command, None, key).await
+        self.service.send(&reply_command(channel, to, text), None, key).await
     }
+}
+
+fn reply_command(channel: &str, to: &IncomingMessage, text: &str) -> ChannelCommand {
+    let mut command = ChannelCommand::new(channel, &to.conversation, ChannelAction::Send, text);
+    command.thread_id.clone_from(&to.thread);
+    if let Some(subject) = &to.subject {
+        command.subject = Some(reply_subject(subject));
+        // Mail programs put it beside the mail that it answers.
+        if is_message_id(&to.id) {
+            (command.action, command.message_id) = (ChannelAction::Reply, Some(to.id.clone()));
+        }
+    }
+    command
+}
+
+/// `Re: Report`, also of `Re: Report`; in one line.
+fn reply_subject(subject: &str) -> String {
+    let line: String = subject.chars().map(|ch| if ch.is_control() { ' ' } else { ch }).collect();
+    let line = first_chars(line.trim(), 200);
+    let answered = line.get(..3).filter(|head| head.eq_ignore_ascii_case("re:")).map_or(line, |_| line[3..].trim_start());
+    format!("Re: {}", if answered.is_empty() { "your message" } else { answered })
 }
 
 async fn acknowledge(channel: &ConfiguredChannel, press: &ButtonPress) {
@@ -250,6 +269,40 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn answer_has_the_subject_of_its_mail() {
+        for (subject, expected) in [
+            ("Report", "Re: Report"),
+            ("RE:  Report", "Re: Report"),
+            ("Re:", "Re: your message"),
+            ("", "Re: your message"),
+            ("a\r\nBcc: eve@example.org", "Re: a  Bcc: eve@example.org"),
+            ("üé", "Re: üé"),
+        ] {
+            assert_eq!(reply_subject(subject), expected);
+        }
+        let mail = |id: &str, subject: Option<&str>| IncomingMessage {
+            conversation: "ann@example.org".into(),
+            thread: None,
+            is_group: false,
+            sender: IncomingSender::default(),
+            id: id.into(),
+            text: "hi".into(),
+            press: None,
+            voice: None,
+            doubt: None,
+            subject: subject.map(str::to_owned),
+        };
+        let answer = |id: &str, subject: Option<&str>| {
+            let command = reply_command("mail", &mail(id, subject), "yes");
+            (command.action, command.message_id, command.subject)
+        };
+        let re = Some("Re: Report".to_owned());
+        assert_eq!(answer("<1@x.org>", Some("Report")), (ChannelAction::Reply, Some("<1@x.org>".into()), re.clone()));
+        assert_eq!(answer("uid-7", Some("Report")), (ChannelAction::Send, None, re));
+        assert_eq!(answer("<1@x.org>", None), (ChannelAction::Send, None, None), "a message of another service");
+    }
 
     #[test]
     fn shown_names_let_nobody_in() {

@@ -10,6 +10,7 @@ use std::time::Duration;
 use haft_contract::BoxFuture;
 use haft_contract::ports::{ChannelAction, ChannelCommand, ChannelEntry, ChannelFile, ChannelKind, ChannelReceipt};
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 
 use crate::driver::{Capabilities, ChannelDriver, PolledMessages, VoiceNote};
 use crate::settings::ChannelSettings;
@@ -34,8 +35,8 @@ pub(crate) struct Matrix {
     wire: ChannelWire,
     base: String,
     token: ChannelSecret,
-    /// Our own id: what we write is not read.
-    user: Option<String>,
+    /// Our own id, once it is known: what we write is not read.
+    user: OnceCell<String>,
 }
 
 impl Matrix {
@@ -44,7 +45,8 @@ impl Matrix {
             return Err("base_url is not set: the address of your Matrix server".into());
         }
         let (base, is_local) = settings.base("")?;
-        Ok(Self { wire: ChannelWire::new(is_local, settings.secrets()), base, token: settings.token()?, user: settings.user.clone() })
+        let user = settings.user.clone().map_or_else(OnceCell::new, |user| OnceCell::new_with(Some(user)));
+        Ok(Self { wire: ChannelWire::new(is_local, settings.secrets()), base, token: settings.token()?, user })
     }
 
     fn request(&self, method: &'static str, path: &str) -> WireRequest {
@@ -73,14 +75,30 @@ impl Matrix {
         event(&self.call(self.request("PUT", &path).json(content)).await?)
     }
 
-    /// The files first, each an event of its own, then the text.
+    /// The files first, each an event of its own, then the text. Nobody sees an upload, so a failure there is none of a message.
     async fn send(&self, room: &str, command: &ChannelCommand, key: &str) -> Result<ChannelReceipt, SendFailure> {
-        let mut sent = ChannelReceipt::delivered(None);
+        let mut events = Vec::new();
         for (number, file) in command.files.iter().enumerate() {
-            let content = file_content(file, &self.upload(file).await?);
-            sent = self.put(room, "m.room.message", &content, &format!("{key}-{number}")).await?;
+            let before = |failure: SendFailure| SendFailure { certainty: failure.certainty.before_sending(), ..failure };
+            let content = file_content(file, &self.upload(file).await.map_err(before)?);
+            events.push((content, format!("{key}-{number}")));
         }
-        if command.text.is_empty() { Ok(sent) } else { self.put(room, "m.room.message", &message(command), key).await }
+        if !command.text.is_empty() {
+            events.push((message(command), key.to_owned()));
+        }
+        let mut sent = ChannelReceipt::delivered(None);
+        for (number, (content, key)) in events.iter().enumerate() {
+            // What was sent stays: the rest is tried again, and if that fails it is neither delivered nor not delivered.
+            let partial = |failure: SendFailure| SendFailure {
+                retry_after: failure.retry_after,
+                ..SendFailure::unknown(format!("{number} of {} parts were sent, and then: {failure}", events.len()))
+            };
+            sent = self
+                .put(room, "m.room.message", content, key)
+                .await
+                .map_err(|failure| if number == 0 { failure } else { partial(failure) })?;
+        }
+        Ok(sent)
     }
 
     async fn upload(&self, file: &ChannelFile) -> Result<String, SendFailure> {
@@ -90,10 +108,35 @@ impl Matrix {
     }
 
     async fn read(&self, room: &str, command: &ChannelCommand) -> Result<ChannelReceipt, SendFailure> {
-        let from = command.before.as_deref().map(|token| format!("&from={}", encoded(token))).unwrap_or_default();
-        let path = format!("{CLIENT}/rooms/{}/messages?dir=b&limit={}{from}", encoded(room), command.limit);
+        let (limit, room) = (command.limit, encoded(room));
+        let from = match &command.before {
+            Some(event) => format!("&from={}", encoded(&self.token_before(&room, event).await?)),
+            None => String::new(),
+        };
+        let path = match &command.thread_id {
+            Some(root) => format!("/_matrix/client/v1/rooms/{room}/relations/{}/m.thread?dir=b&limit={limit}{from}", encoded(root)),
+            None => format!("{CLIENT}/rooms/{room}/messages?dir=b&limit={limit}{from}"),
+        };
         let body = self.call(self.request("GET", &path)).await?;
         Ok(ChannelReceipt { entries: entries(&body), ..ChannelReceipt::delivered(None) })
+    }
+
+    /// Where to go back from an event: the server counts by tokens of its own.
+    async fn token_before(&self, room: &str, event: &str) -> Result<String, SendFailure> {
+        let path = format!("{CLIENT}/rooms/{room}/context/{}?limit=0", encoded(event));
+        let context = self.call(self.request("GET", &path)).await?;
+        context["start"]
+            .as_str()
+            .map(str::to_owned)
+            .ok_or_else(|| SendFailure::unknown("the server does not say what is before that message"))
+    }
+
+    async fn own_id(&self) -> Result<&str, SendFailure> {
+        let id = self.user.get_or_try_init(|| async {
+            let body = self.call(self.request("GET", &format!("{CLIENT}/account/whoami"))).await?;
+            body["user_id"].as_str().map(str::to_owned).ok_or_else(|| SendFailure::unknown("the server does not say whose the token is"))
+        });
+        id.await.map(String::as_str)
     }
 }
 
@@ -110,6 +153,10 @@ impl ChannelDriver for Matrix {
         let is_room = (command.to.starts_with('!') || command.to.starts_with('#')) && command.to.len() > 1;
         if !is_room {
             return Err("a recipient of Matrix is the id of a room, such as !abc:example.org, or #alias:example.org".into());
+        }
+        let ids = [command.message_id.as_ref(), command.thread_id.as_ref(), command.before.as_ref()];
+        if ids.into_iter().flatten().any(|id| !id.starts_with('$')) {
+            return Err("the id of a message of Matrix begins with $".into());
         }
         if command.is_removal {
             return Err("a reaction of Matrix is a message of its own: use the action 'delete' with its id".into());
@@ -153,8 +200,8 @@ impl ChannelDriver for Matrix {
 
     fn probe(&self) -> BoxFuture<'_, Result<String, SendFailure>> {
         Box::pin(async {
-            let who = self.call(self.request("GET", &format!("{CLIENT}/account/whoami"))).await?;
-            Ok(who["user_id"].as_str().unwrap_or("an account without a name").to_owned())
+            let body = self.call(self.request("GET", &format!("{CLIENT}/account/whoami"))).await?;
+            Ok(body["user_id"].as_str().unwrap_or("an account without a name").to_owned())
         })
     }
 
@@ -164,9 +211,9 @@ impl ChannelDriver for Matrix {
 
     fn poll<'a>(&'a self, cursor: Option<&'a str>) -> BoxFuture<'a, Result<PolledMessages, SendFailure>> {
         Box::pin(async move {
+            let own = self.own_id().await?;
             let body = self.call(self.request("GET", &sync::path(cursor)).patient()).await?;
-            sync::decode(&body, cursor.is_none(), self.user.as_deref())
-                .ok_or_else(|| SendFailure::unknown("the server does not say where to continue"))
+            sync::decode(&body, cursor.is_none(), own).ok_or_else(|| SendFailure::unknown("the server does not say where to continue"))
         })
     }
 }
@@ -190,7 +237,7 @@ fn event(body: &Value) -> Result<ChannelReceipt, SendFailure> {
 }
 
 fn message(command: &ChannelCommand) -> Value {
-    let mut content = json!({ "msgtype": "m.text", "body": command.text });
+    let mut content = json!({ "msgtype": "m.text", "body": command.text, "m.mentions": mentions(&command.text) });
     let answered = command.message_id.as_deref().filter(|_| command.action == ChannelAction::Reply);
     match (command.thread_id.as_deref(), answered) {
         (Some(thread), _) => content["m.relates_to"] = json!({ "rel_type": "m.thread", "event_id": thread }),
@@ -204,11 +251,22 @@ fn message(command: &ChannelCommand) -> Value {
     content
 }
 
+/// Who is alerted: the users whose ids are in the text. A model must not be able to alert a whole room with `@room`.
+fn mentions(text: &str) -> Value {
+    let is_id =
+        |word: &&str| word.starts_with('@') && word.split_once(':').is_some_and(|(name, server)| name.len() > 1 && !server.is_empty());
+    let words = text.split(|ch: char| ch.is_whitespace() || "()[]<>,;!?\"".contains(ch)).map(|word| word.trim_end_matches(['.', ':']));
+    let ids: Vec<&str> = words.filter(is_id).take(50).collect();
+    if ids.is_empty() { json!({}) } else { json!({ "user_ids": ids }) }
+}
+
 fn edit(command: &ChannelCommand) -> Value {
     json!({
         "msgtype": "m.text",
         "body": format!("* {}", command.text),
-        "m.new_content": { "msgtype": "m.text", "body": command.text },
+        // An edit alerts nobody again.
+        "m.mentions": {},
+        "m.new_content": { "msgtype": "m.text", "body": command.text, "m.mentions": mentions(&command.text) },
         "m.relates_to": { "rel_type": "m.replace", "event_id": command.message_id },
     })
 }

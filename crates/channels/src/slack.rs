@@ -5,6 +5,7 @@ mod polls;
 mod socket;
 #[cfg(test)]
 mod tests;
+mod text;
 
 use haft_contract::BoxFuture;
 use haft_contract::ports::{ChannelAction, ChannelCommand, ChannelEntry, ChannelFile, ChannelKind, ChannelReceipt};
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use self::socket::SlackSocket;
+use self::text::escape;
 use crate::driver::{Capabilities, ChannelDriver, HookAnswer, HookRequest, PolledMessages, VoiceNote, button};
 use crate::settings::ChannelSettings;
 use crate::wire::{ChannelWire, WireAnswer, WireRequest, encoded};
@@ -32,6 +34,8 @@ const ACTIONS: &[ChannelAction] = &[
 const FILES: &str = "https://files.slack.com/";
 /// Longer texts are cut by Slack; a section with buttons takes 3,000.
 const LONGEST: usize = 3_000;
+/// Characters of the label of a button.
+const LABEL: usize = 75;
 
 /// An app in a workspace of Slack.
 pub(crate) struct Slack {
@@ -77,7 +81,7 @@ impl Slack {
         for file in &command.files {
             files.push(json!({ "id": self.upload(file).await?, "title": file.name }));
         }
-        let mut body = json!({ "files": files, "channel_id": command.to, "initial_comment": command.text });
+        let mut body = json!({ "files": files, "channel_id": command.to, "initial_comment": escape(&command.text) });
         if let Some(thread) = thread(command) {
             body["thread_ts"] = json!(thread);
         }
@@ -135,6 +139,20 @@ impl ChannelDriver for Slack {
         if !command.files.is_empty() && command.to.starts_with('#') {
             return Err("Slack takes files for the id of a channel only, not for its name".into());
         }
+        if command.action == ChannelAction::React && !is_emoji_name(emoji_name(command)) {
+            return Err("Slack knows emoji by their names, such as 'thumbsup' or 'rocket'".into());
+        }
+        if !command.choices.is_empty() && !command.files.is_empty() {
+            return Err("a message of Slack has files or buttons, not both; send two".into());
+        }
+        if command.action != ChannelAction::Poll && command.choices.iter().any(|choice| button(choice).0.chars().count() > LABEL) {
+            return Err(format!("a label of a button has at most {LABEL} characters in Slack"));
+        }
+        if !command.choices.is_empty() && escape(&command.text).chars().count() > LONGEST {
+            return Err(format!(
+                "a message with buttons has at most {LONGEST} characters in Slack, where &, < and > count as four or five"
+            ));
+        }
         Ok(())
     }
 
@@ -147,7 +165,7 @@ impl ChannelDriver for Slack {
                 }
                 ChannelAction::Send | ChannelAction::Reply | ChannelAction::Thread => ("chat.postMessage", message(command)),
                 ChannelAction::Edit => {
-                    ("chat.update", json!({ "channel": command.to, "ts": command.message_id, "text": command.text, "blocks": [] }))
+                    ("chat.update", json!({ "channel": command.to, "ts": command.message_id, "text": escape(&command.text), "blocks": [] }))
                 }
                 ChannelAction::Delete => ("chat.delete", json!({ "channel": command.to, "ts": command.message_id })),
                 ChannelAction::React => (if command.is_removal { "reactions.remove" } else { "reactions.add" }, reaction(command)),
@@ -199,6 +217,8 @@ fn decode(answer: &WireAnswer) -> Result<Value, SendFailure> {
     }
     let words = body["error"].as_str();
     match (answer.status, words) {
+        // It is as it should be.
+        (200, Some("already_reacted" | "no_reaction")) => Ok(body),
         (_, Some("ratelimited" | "rate_limited")) => Err(SendFailure::later("Slack is asked too often", answer.retry_after)),
         // The service itself says that it may have been done, or not.
         (200, Some(words @ ("fatal_error" | "internal_error" | "service_unavailable" | "request_timeout"))) => {
@@ -215,8 +235,9 @@ fn thread(command: &ChannelCommand) -> Option<&str> {
     command.thread_id.as_deref().or(answered)
 }
 
+/// Without previews of links: for one its address is fetched, with whatever is in it, before anybody clicks.
 fn message(command: &ChannelCommand) -> Value {
-    let mut body = json!({ "channel": command.to, "text": command.text, "unfurl_links": false });
+    let mut body = json!({ "channel": command.to, "text": escape(&command.text), "unfurl_links": false, "unfurl_media": false });
     if let Some(thread) = thread(command) {
         body["thread_ts"] = json!(thread);
     }
@@ -234,15 +255,23 @@ fn blocks(command: &ChannelCommand) -> Value {
     };
     let elements: Vec<Value> = command.choices.iter().enumerate().map(element).collect();
     json!([
-        { "type": "section", "text": { "type": "mrkdwn", "text": command.text } },
+        { "type": "section", "text": { "type": "mrkdwn", "text": escape(&command.text) } },
         { "type": "actions", "elements": elements },
     ])
 }
 
 /// Slack knows emoji by name.
 fn reaction(command: &ChannelCommand) -> Value {
-    let name = command.emoji.as_deref().unwrap_or_default().trim_matches(':');
-    let name = match name {
+    json!({ "channel": command.to, "timestamp": command.message_id, "name": emoji_name(command) })
+}
+
+fn is_emoji_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|ch| (ch.is_alphanumeric() && !ch.is_uppercase()) || "_-+':".contains(ch))
+}
+
+/// The name of an emoji that is written as a name, or is one of those that are used most.
+fn emoji_name(command: &ChannelCommand) -> &str {
+    match command.emoji.as_deref().unwrap_or_default().trim_matches(':') {
         "👍" => "thumbsup",
         "👎" => "thumbsdown",
         "✅" => "white_check_mark",
@@ -250,9 +279,12 @@ fn reaction(command: &ChannelCommand) -> Value {
         "👀" => "eyes",
         "🎉" => "tada",
         "❤️" | "❤" => "heart",
+        "🚀" => "rocket",
+        "🔥" => "fire",
+        "😄" => "smile",
+        "🙏" => "pray",
         name => name,
-    };
-    json!({ "channel": command.to, "timestamp": command.message_id, "name": name })
+    }
 }
 
 /// Slack lists the newest first.

@@ -26,6 +26,9 @@ const LONGEST_CAPTION: usize = 1_024;
 /// Bytes of what a button stands for.
 const BUTTON_BYTES: usize = 64;
 
+/// How the answer to an edit begins that changes nothing: the message is as it should be.
+const UNCHANGED: &str = "Bad Request: message is not modified";
+
 /// A bot.
 pub(crate) struct Telegram {
     wire: ChannelWire,
@@ -91,6 +94,14 @@ impl ChannelDriver for Telegram {
             (
                 command.action != ChannelAction::Poll && command.choices.iter().any(|choice| choice.len() > BUTTON_BYTES),
                 "a label of a button has at most 64 bytes",
+            ),
+            (
+                command.files.len() > 1 && !command.choices.is_empty(),
+                "an album of Telegram has no buttons; send them as a message of their own",
+            ),
+            (
+                !command.files.is_empty() && command.text.chars().count() > LONGEST_CAPTION,
+                "a message with files has at most 1,024 characters in Telegram; send the text as a message of its own",
             ),
         ];
         faults.into_iter().find(|(is_fault, _)| *is_fault).map_or(Ok(()), |(_, why)| Err(why.to_owned()))
@@ -162,6 +173,9 @@ fn decode(answer: &WireAnswer) -> Result<Value, SendFailure> {
         return Ok(body["result"].take());
     }
     let words = body["description"].as_str().unwrap_or("no description");
+    if answer.status == 400 && words.starts_with(UNCHANGED) {
+        return Ok(Value::Null);
+    }
     let mut failure = answer.failure(Some(words));
     if let Some(seconds) = body["parameters"]["retry_after"].as_u64() {
         failure = SendFailure::later(words, Some(std::time::Duration::from_secs(seconds)));
@@ -201,7 +215,7 @@ fn addressed(command: &ChannelCommand) -> Value {
 
 fn message(command: &ChannelCommand) -> Value {
     let mut body = addressed(command);
-    body["text"] = json!(command.text);
+    (body["text"], body["link_preview_options"]) = (json!(command.text), without_previews());
     if !command.choices.is_empty() {
         body["reply_markup"] = keyboard(&command.choices);
     }
@@ -217,9 +231,14 @@ fn keyboard(choices: &[String]) -> Value {
     json!({ "inline_keyboard": choices.iter().map(button).collect::<Vec<_>>() })
 }
 
+/// For a preview of a link its address is fetched, with whatever is in it, before anybody clicks.
+fn without_previews() -> Value {
+    json!({ "is_disabled": true })
+}
+
 fn edit(command: &ChannelCommand) -> Value {
     let mut body = of_message(command);
-    body["text"] = json!(command.text);
+    (body["text"], body["link_preview_options"]) = (json!(command.text), without_previews());
     body
 }
 
@@ -244,7 +263,7 @@ fn poll(command: &ChannelCommand) -> Value {
 /// One file is a document, or a voice message if it is Opus; several are an album, which is one message as well.
 fn with_files(command: &ChannelCommand) -> (&'static str, Value) {
     let mut body = addressed(command);
-    let caption = haft_text::truncate::first_chars(&command.text, LONGEST_CAPTION);
+    let caption = &command.text;
     if command.files.len() == 1 {
         let is_voice = command.files[0].media_type == "audio/ogg";
         let (method, field) = if is_voice { ("sendVoice", "voice") } else { ("sendDocument", "document") };

@@ -115,6 +115,7 @@ fn decode(id: &str, body: &[u8]) -> Option<IncomingMessage> {
         press: None,
         voice: None,
         doubt: None,
+        subject: None,
     })
 }
 
@@ -165,6 +166,7 @@ mod tests {
             press: None,
             voice: None,
             doubt: None,
+            subject: None,
         };
         assert_eq!(answer, HookAnswer::accepted(r#"{"accepted":true}"#, vec![message]));
         let forged = HookRequest { body: right.body.iter().copied().chain(*b" ").collect(), ..right.clone() };

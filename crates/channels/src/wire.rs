@@ -70,7 +70,7 @@ impl WireAnswer {
     }
     /// The beginning of the body, for messages.
     pub(crate) fn excerpt(&self) -> String {
-        escape_bytes(&self.body[..self.body.len().min(200)], 120)
+        if self.body.is_empty() { "(an empty body)".to_owned() } else { escape_bytes(&self.body[..self.body.len().min(200)], 120) }
     }
     /// The failure of an answer that has no words of its own.
     pub(crate) fn failure(&self, words: Option<&str>) -> SendFailure {

@@ -135,6 +135,54 @@ async fn mail_is_read_without_marking_it_and_a_wrong_password_is_said() {
 }
 
 #[tokio::test]
+async fn servers_tell_of_flags_quote_what_is_empty_and_are_asked_for_bounded_headers() {
+    for fetched in [
+        "* 1 FETCH (FLAGS (\\Seen) UID 8)\r\n* 1 FETCH (UID 8 BODY[HEADER]<0> {30}\r\nFrom: ann@example.org\r\nX: 89\r\n BODY[TEXT]<0> \"\")\r\n",
+        "* 2 FETCH (FLAGS () UID 88)\r\n* 1 FETCH (BODY[TEXT]<0> NIL UID 8 BODY[HEADER]<0> {30}\r\nFrom: ann@example.org\r\nX: 89\r\n)\r\n",
+    ] {
+        let (port, log) = line_server("* OK IMAP4rev1\r\n", move |line| {
+            let (tag, rest) = line.split_once(' ').unwrap_or((line, ""));
+            let done = format!("{tag} OK done\r\n");
+            Some(match rest.split(' ').next().unwrap_or_default() {
+                "EXAMINE" => format!("* OK [UIDVALIDITY 3] x\r\n* OK [UIDNEXT 9] x\r\n{done}"),
+                "UID" if rest.contains("SEARCH") => format!("* SEARCH 8\r\n{done}"),
+                "UID" => format!("{fetched}{done}"),
+                _ => done,
+            })
+        })
+        .await;
+        let mut channel = mail(1);
+        (channel.imap_url, channel.trusted_server) = (Some(format!("imap://127.0.0.1:{port}")), Some("mx.example.org".into()));
+        let (_folder, service, _store) = service(vec![channel]);
+        let receipt = service.perform(&ChannelCommand::new("email", "INBOX", ChannelAction::Read, ""), "s", "c").await.unwrap();
+        let entries: Vec<_> = receipt.entries.iter().map(|entry| (entry.id.as_str(), entry.from.as_str())).collect();
+        assert_eq!(entries, [("8", "ann@example.org (sender not verified)")], "{fetched}");
+        // Else anyone could write a mail whose headers are larger than any answer may be, and no other would be read after it.
+        assert!(log.lock().unwrap().iter().any(|line| line.contains("BODY.PEEK[HEADER]<0.")), "{log:?}");
+    }
+}
+
+#[tokio::test]
+async fn newest_mail_is_known_where_the_server_does_not_say_what_comes_next() {
+    let (port, _log) = line_server("* OK IMAP4rev1\r\n", |line| {
+        let (tag, rest) = line.split_once(' ').unwrap_or((line, ""));
+        let done = format!("{tag} OK done\r\n");
+        Some(match rest.split(' ').next().unwrap_or_default() {
+            "EXAMINE" => format!("* OK [UIDVALIDITY 3] x\r\n{done}"),
+            "UID" if rest.contains("SEARCH") => format!("* SEARCH 41\r\n{done}"),
+            "UID" => format!("* 1 FETCH (UID 41 BODY[HEADER]<0> \"From: ann@example.org\" BODY[TEXT]<0> \"hi\")\r\n{done}"),
+            _ => done,
+        })
+    })
+    .await;
+    let mut channel = mail(1);
+    channel.imap_url = Some(format!("imap://127.0.0.1:{port}"));
+    let (_folder, service, _store) = service(vec![channel]);
+    let receipt = service.perform(&ChannelCommand::new("email", "INBOX", ChannelAction::Read, ""), "s", "c").await.unwrap();
+    assert_eq!(receipt.entries.iter().map(|entry| entry.id.as_str()).collect::<Vec<_>>(), ["41"], "{receipt:?}");
+}
+
+#[tokio::test]
 async fn receiving_mail_needs_a_server_that_verifies_senders() {
     let mut channel = mail(1);
     (channel.imap_url, channel.receives) = (Some("imap://127.0.0.1:1".into()), true);

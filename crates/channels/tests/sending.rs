@@ -70,19 +70,21 @@ async fn every_service_gets_its_wire_format_once_and_its_answer_is_read() {
         match kind {
             ChannelKind::Telegram => {
                 assert_eq!(line, "POST /botTOKEN/sendMessage");
-                assert_eq!(request.json(), json!({"chat_id": 42, "text": "Hello"}));
+                assert_eq!(request.json(), json!({"chat_id": 42, "text": "Hello", "link_preview_options": {"is_disabled": true}}));
             }
             ChannelKind::Slack => {
                 assert_eq!((line.as_str(), request.header("authorization")), ("POST /chat.postMessage", Some("Bearer TOKEN")));
-                assert_eq!(request.json(), json!({"channel": "#ops", "text": "Hello", "unfurl_links": false}));
+                assert_eq!(request.json(), json!({"channel": "#ops", "text": "Hello", "unfurl_links": false, "unfurl_media": false}));
             }
             ChannelKind::Discord => {
                 assert_eq!((line.as_str(), request.header("authorization")), ("POST /channels/42/messages", Some("Bot TOKEN")));
+                // Discord blocks others.
+                assert!(request.header("user-agent").is_some_and(|agent| agent.starts_with("DiscordBot (haft, ")));
                 assert_eq!(request.json()["enforce_nonce"], true);
             }
             ChannelKind::Matrix => {
                 assert!(line.starts_with("PUT /_matrix/client/v3/rooms/%21room%3Aexample.org/send/m.room.message/"), "{line}");
-                assert_eq!(request.json(), json!({"msgtype": "m.text", "body": "Hello"}));
+                assert_eq!(request.json(), json!({"msgtype": "m.text", "body": "Hello", "m.mentions": {}}));
             }
             _ => {
                 assert_eq!((line.as_str(), request.header("webhook-id")), ("POST /", Some(key.as_str())));
@@ -283,6 +285,44 @@ async fn files_are_uploaded_before_the_message_names_them() {
     let received = server.received();
     assert_eq!(received[1].line, "POST /_matrix/media/v3/upload?filename=a.txt");
     assert_eq!(received[2].json()["url"], "mxc://x/y");
+}
+
+#[tokio::test]
+async fn messages_of_matrix_are_read_before_one_and_within_a_thread() {
+    let server = Server::start(Vec::new()).await;
+    let (_folder, service, _store) = service(vec![settings(ChannelKind::Matrix, &server.url)]);
+    let mut command = ChannelCommand::new("matrix", "!r:x", ChannelAction::Read, "");
+    (command.before, command.thread_id, command.limit) = (Some("$5".into()), Some("$1".into()), 2);
+    let chunk = json!({"chunk": [{"event_id": "$4", "sender": "@ann:x", "content": {"body": "four"}}]});
+    server.answer(vec![Reply::ok(json!({"start": "t5", "end": "t6"}).to_string()), Reply::ok(chunk.to_string())]);
+    let receipt = service.perform(&command, "s", "c").await.unwrap();
+    assert_eq!(receipt.entries.iter().map(|entry| entry.text.as_str()).collect::<Vec<_>>(), ["four"], "{receipt:?}");
+    // The server counts by its own tokens, and knows no ids there.
+    let lines: Vec<String> = server.received().into_iter().map(|request| request.line).collect();
+    let context = "GET /_matrix/client/v3/rooms/%21r%3Ax/context/%245?limit=0";
+    let thread = "GET /_matrix/client/v1/rooms/%21r%3Ax/relations/%241/m.thread?dir=b&limit=2&from=t5";
+    assert_eq!(lines, [context, thread]);
+}
+
+#[tokio::test]
+async fn message_of_several_parts_is_delivered_only_if_all_of_them_are() {
+    let file = |name: &str| ChannelFile { name: name.into(), media_type: "text/plain".into(), content: b"content".to_vec() };
+    let server = Server::start(Vec::new()).await;
+    let (_folder, service, _store) = service(vec![settings(ChannelKind::Matrix, &server.url)]);
+    let mut command = ChannelCommand::new("matrix", "!r:example.org", ChannelAction::Send, "Look");
+    command.files = vec![file("a.txt"), file("b.txt")];
+    let stored = || Reply::ok(json!({"content_uri": "mxc://x/y"}).to_string());
+    let refused = || Reply::status(413, json!({"errcode": "M_TOO_LARGE", "error": "too large"}).to_string());
+    let forbidden = || Reply::status(403, json!({"errcode": "M_FORBIDDEN", "error": "not in the room"}).to_string());
+    // The second upload is refused before anything was sent; the second event after the first was.
+    server.answer(vec![stored(), refused()]);
+    let receipt = service.perform(&command, "s", "c").await.unwrap();
+    assert_eq!((receipt.outcome, server.received().len()), (SendOutcome::NotDelivered, 2), "{receipt:?}");
+    server.answer(vec![stored(), stored(), Reply::ok(json!({"event_id": "$1"}).to_string()), forbidden()]);
+    command.text = "Look again".into();
+    let receipt = service.perform(&command, "s", "c").await.unwrap();
+    assert_eq!(receipt.outcome, SendOutcome::Unknown, "{receipt:?}");
+    assert_eq!(server.received()[3].json()["filename"], "b.txt");
 }
 
 #[tokio::test]

@@ -68,6 +68,7 @@ fn message(room: &str, message: &Value) -> Option<IncomingMessage> {
         press: None,
         voice,
         doubt: None,
+        subject: None,
     })
 }
 
@@ -106,17 +107,18 @@ pub(super) fn interaction(body: &[u8]) -> HookAnswer {
 
 fn press(value: &Value) -> Option<IncomingMessage> {
     let member = &value["member"]["user"];
-    let is_group = member.is_object();
     let (_, chosen) = value["data"]["custom_id"].as_str()?.split_once(':')?;
     Some(IncomingMessage {
         conversation: value["channel_id"].as_str()?.to_owned(),
         thread: None,
-        is_group,
-        sender: sender(if is_group { member } else { &value["user"] })?,
+        // As its messages are: a room is one conversation.
+        is_group: true,
+        sender: sender(if member.is_object() { member } else { &value["user"] })?,
         id: value["id"].as_str()?.to_owned(),
         text: String::new(),
         press: Some(ButtonPress { value: chosen.to_owned(), acknowledge: None }),
         voice: None,
         doubt: None,
+        subject: None,
     })
 }

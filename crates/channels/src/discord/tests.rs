@@ -1,5 +1,4 @@
 use super::*;
-use crate::Certainty;
 use crate::driver::{ButtonPress, IncomingMessage, IncomingSender};
 
 fn command(action: ChannelAction) -> ChannelCommand {
@@ -12,7 +11,7 @@ fn command(action: ChannelAction) -> ChannelCommand {
 fn commands_have_the_form_of_the_http_api() {
     let nonce = nonce("key");
     assert_eq!(nonce.len(), 25);
-    let base = json!({"nonce": nonce, "enforce_nonce": true, "allowed_mentions": {"parse": ["users"]}});
+    let base = json!({"nonce": nonce, "enforce_nonce": true, "allowed_mentions": {"parse": ["users"]}, "flags": 4});
     let with = |more: Value| {
         let mut body = base.clone();
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -27,7 +26,7 @@ fn commands_have_the_form_of_the_http_api() {
             message(&buttons, "key"),
             with(json!({"content": "Hello", "components": [{"type": 1, "components": [
                 {"type": 2, "style": 2, "label": "Yes", "custom_id": "0:y"}, {"type": 2, "style": 2, "label": "No", "custom_id": "1:No"}]}],
-                "flags": 4096})),
+                "flags": 4100})),
         ),
         (
             message(&ChannelCommand { choices, ..command(ChannelAction::Poll) }, "key"),
@@ -37,10 +36,34 @@ fn commands_have_the_form_of_the_http_api() {
     ] {
         assert_eq!(found, expected);
     }
+    let edited = json!({"content": "Hello", "components": [], "allowed_mentions": {"parse": ["users"]}});
+    assert_eq!(edit(&command(ChannelAction::Edit)), edited);
     assert_eq!(path(&command(ChannelAction::Edit), "/x"), "/channels/100/messages/7/x");
     assert_eq!(thread(&command(ChannelAction::Thread)), ("/channels/100/messages/7/threads".into(), json!({"name": "Hello"})));
     let free = ChannelCommand { message_id: None, ..command(ChannelAction::Thread) };
     assert_eq!(thread(&free), ("/channels/100/threads".into(), json!({"name": "Hello", "type": 11})));
+}
+
+#[test]
+fn what_discord_would_refuse_is_said_before() {
+    let with = |action, text: &str, choice: String| ChannelCommand {
+        choices: vec!["a".into(), choice],
+        text: text.into(),
+        message_id: None,
+        ..command(action)
+    };
+    for (command, words) in [
+        (with(ChannelAction::Poll, &"x".repeat(301), "b".into()), Some("the question of a poll has at most 300 characters")),
+        (with(ChannelAction::Poll, "x", "y".repeat(56)), Some("an answer of a poll has at most 55 characters")),
+        (with(ChannelAction::Poll, &"x".repeat(300), "y".repeat(55)), None),
+        (with(ChannelAction::Send, "x", "y".repeat(81)), Some("a label of a button has at most 80 characters")),
+        (with(ChannelAction::Send, "x", format!("y={}", "z".repeat(99))), Some("a label of a button")),
+        (with(ChannelAction::Send, "x", format!("y={}", "z".repeat(98))), None),
+    ] {
+        let checked = check_choices(&command);
+        assert_eq!(checked.is_err(), words.is_some(), "{checked:?}");
+        assert!(checked.err().unwrap_or_default().starts_with(words.unwrap_or_default()), "{command:?}");
+    }
 }
 
 #[test]
@@ -56,6 +79,18 @@ fn answers_are_read_and_nonsense_is_unknown() {
             "Discord is asked too often",
         ),
         (404, r#"{"message":"Unknown Channel","code":10003}"#, Certainty::Refused, "Unknown Channel (HTTP 404)"),
+        (
+            400,
+            r#"{"message":"Invalid Form Body","errors":{"poll":{"answers":{"0":{"_errors":[{"code":"X","message":"Too long"}]}}}}}"#,
+            Certainty::Refused,
+            "Invalid Form Body: poll.answers.0: Too long (HTTP 400)",
+        ),
+        (
+            400,
+            r#"{"message":"Invalid Form Body","errors":{"_errors":[{"message":"Too large"}]}}"#,
+            Certainty::Refused,
+            "Invalid Form Body: Too large (HTTP 400)",
+        ),
         (200, r#"{"id":5}"#, Certainty::Unknown, r#"the answer makes no sense: HTTP 200: {"id":5}"#),
         (200, "<html>", Certainty::Unknown, "the answer makes no sense: HTTP 200: <html>"),
         (502, "<html>", Certainty::Unknown, "HTTP 502: <html>"),
@@ -85,6 +120,7 @@ fn new_messages_of_users_are_taken_once_and_old_ones_never() {
         press: None,
         voice: None,
         doubt: None,
+        subject: None,
     };
     assert_eq!(incoming::messages("100", &list, &mut cursors), [message]);
     assert_eq!(cursors.to_string(), "100=30");
@@ -108,6 +144,7 @@ fn pressed_buttons_are_read_and_the_address_is_checked() {
         press: Some(ButtonPress { value: "haft:t:allow".into(), acknowledge: None }),
         voice: None,
         doubt: None,
+        subject: None,
     };
     assert_eq!(incoming::interaction(press), HookAnswer::accepted(r#"{"type":6}"#, vec![message]));
     assert_eq!(incoming::interaction(br#"{"type":3}"#), HookAnswer::accepted(r#"{"type":6}"#, vec![]));

@@ -16,6 +16,8 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 const IDLE: Duration = Duration::from_secs(25);
 /// Bytes of the text of a mail.
 const MOST_TEXT: usize = 65_536;
+/// Bytes of its headers: more of them, which anyone can write, must not end the reading of all mails.
+const MOST_HEADER: usize = 262_144;
 /// Lines of one answer.
 const MOST_LINES: usize = 10_000;
 
@@ -59,6 +61,41 @@ struct ImapLine {
     literals: Vec<Vec<u8>>,
 }
 
+impl ImapLine {
+    /// Whether it is about this mail.
+    fn is_of(&self, uid: u32) -> bool {
+        let words = self.text.split(|ch: char| ch.is_ascii_whitespace() || "()".contains(ch));
+        let mut after = words.skip_while(|word| *word != "UID").skip(1);
+        self.text.contains("FETCH (") && after.next() == Some(uid.to_string().as_str())
+    }
+
+    /// Header and text, in whichever order they come. What is short or empty may be quoted, or `NIL`, instead of a literal.
+    fn parts(mut self) -> (Vec<u8>, Vec<u8>) {
+        let at = |name: &str| self.text.find(name);
+        let (header, text) = (at("BODY[HEADER]"), at("BODY[TEXT]"));
+        let is_literal = |at: Option<usize>| {
+            let value = at.and_then(|at| self.text[at..].split_once(' ')).map(|(_, value)| value);
+            value.is_some_and(|value| value.starts_with('{'))
+        };
+        let quoted = |at: Option<usize>| {
+            let value = at.and_then(|at| self.text[at..].split_once(" \"")).and_then(|(_, value)| value.split_once('"'));
+            value.map(|(value, _)| value.as_bytes().to_vec()).unwrap_or_default()
+        };
+        match (is_literal(header), is_literal(text)) {
+            (true, true) => {
+                let (second, first) = (self.literals.pop().unwrap_or_default(), self.literals.pop().unwrap_or_default());
+                if header < text { (first, second) } else { (second, first) }
+            }
+            (true, false) => (std::mem::take(&mut self.literals).pop().unwrap_or_default(), quoted(text)),
+            (false, true) => {
+                let header = quoted(header);
+                (header, self.literals.pop().unwrap_or_default())
+            }
+            (false, false) => (quoted(header), quoted(text)),
+        }
+    }
+}
+
 /// A connection that is logged in.
 pub(super) struct ImapConnection {
     stream: BufReader<Box<dyn DialedStream>>,
@@ -91,7 +128,12 @@ impl ImapConnection {
             found.and_then(|rest| rest.split(']').next()?.trim().parse().ok())
         };
         let validity = number("[UIDVALIDITY").ok_or_else(|| SendFailure::unknown("the mail server names no UIDVALIDITY"))?;
-        Ok(MailboxState { validity, next: number("[UIDNEXT").unwrap_or(1) })
+        let next = match number("[UIDNEXT") {
+            Some(next) => next,
+            // A server need not say it. Mails that were there before are not new ones.
+            None => self.search(1).await?.into_iter().max().map_or(1, |newest| newest.saturating_add(1)),
+        };
+        Ok(MailboxState { validity, next })
     }
 
     /// The mails from a number on.
@@ -103,15 +145,12 @@ impl ImapConnection {
 
     /// A mail; none if it is gone.
     pub(super) async fn fetch(&mut self, uid: u32) -> Result<Option<Letter>, SendFailure> {
-        let lines = self.command(&format!("UID FETCH {uid} (BODY.PEEK[HEADER] BODY.PEEK[TEXT]<0.{MOST_TEXT}>)")).await?;
-        let found = lines.into_iter().find(|line| line.text.contains("FETCH (") && line.text.contains(&format!("UID {uid}")));
-        let Some(ImapLine { text, mut literals }) = found else { return Ok(None) };
-        if literals.len() != 2 {
-            return Ok(None);
-        }
-        let (second, first) = (literals.pop().unwrap_or_default(), literals.pop().unwrap_or_default());
-        let header_first = text.find("BODY[HEADER]") < text.find("BODY[TEXT]");
-        Ok(Some(if header_first { Letter::new(&first, &second) } else { Letter::new(&second, &first) }))
+        let lines = self.command(&format!("UID FETCH {uid} (BODY.PEEK[HEADER]<0.{MOST_HEADER}> BODY.PEEK[TEXT]<0.{MOST_TEXT}>)")).await?;
+        // A server may also tell of flags of this mail, or of others.
+        let found = lines.into_iter().find(|line| line.is_of(uid) && line.text.contains("BODY["));
+        let Some(line) = found else { return Ok(None) };
+        let (header, text) = line.parts();
+        Ok(Some(Letter::new(&header, &text)))
     }
 
     /// Waits until a mail comes, some seconds at most.

@@ -58,6 +58,14 @@ impl Letter {
         self.header("subject").map(decode_words).unwrap_or_default()
     }
 
+    /// Whether a program has written it by itself, such as a notice of absence or a list: that is not answered (RFC 3834).
+    pub(super) fn is_automatic(&self) -> bool {
+        let says = |name: &str| self.header(name).map(|value| value.split([';', ' ']).next().unwrap_or_default().to_ascii_lowercase());
+        says("auto-submitted").is_some_and(|word| word != "no")
+            || says("precedence").is_some_and(|word| ["bulk", "list", "junk", "auto_reply"].contains(&word.as_str()))
+            || self.header("list-id").is_some()
+    }
+
     /// Whether the trusted server says, in the header that it put on top, that the domain of the sender vouches for the mail.
     pub(super) fn is_verified(&self, server: &str) -> bool {
         let Some(results) = self.header("authentication-results") else { return false };
@@ -251,6 +259,22 @@ mod tests {
             assert_eq!(letter(header, "").is_verified("mx.example.org"), expected, "{header}");
         }
         assert!(!letter("Authentication-Results: ; dmarc=pass", "").is_verified(""));
+    }
+
+    #[test]
+    fn what_programs_write_by_themselves_is_known() {
+        for (header, expected) in [
+            ("Auto-Submitted: auto-replied (vacation)", true),
+            ("Auto-Submitted: Auto-Generated; x=y", true),
+            ("Precedence: bulk", true),
+            ("List-Id: <rust.example.org>", true),
+            ("Auto-Submitted: no", false),
+            ("Precedence: first-class", false),
+            ("Subject: Auto-Submitted: auto-replied", false),
+            ("", false),
+        ] {
+            assert_eq!(letter(header, "").is_automatic(), expected, "{header}");
+        }
     }
 
     #[test]

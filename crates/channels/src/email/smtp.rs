@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use haft_contract::ports::{ChannelAction, ChannelCommand, ChannelReceipt};
-use lettre::message::header::ContentType;
+use lettre::message::header::{ContentType, Header, HeaderName, HeaderValue};
 use lettre::message::{Attachment, Mailbox, Message, MultiPart, SinglePart};
 use lettre::transport::smtp::authentication::Credentials;
 use lettre::{AsyncSmtpTransport, AsyncTransport, Tokio1Executor};
@@ -17,6 +17,22 @@ type Transport = AsyncSmtpTransport<Tokio1Executor>;
 const TIMEOUT: Duration = Duration::from_secs(20);
 const SUBJECT: &str = "Message from Haft";
 const FORM: &str = "base_url is the SMTP server: smtps://mail.example.org, or smtp://mail.example.org:587 for STARTTLS";
+
+/// Says that a program wrote a mail (RFC 3834): nothing that answers by itself answers it, so that two of them never write to each other.
+#[derive(Debug, Clone)]
+struct AutoSubmitted;
+
+impl Header for AutoSubmitted {
+    fn name() -> HeaderName {
+        HeaderName::new_from_ascii_str("Auto-Submitted")
+    }
+    fn parse(_: &str) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
+        Ok(Self)
+    }
+    fn display(&self) -> HeaderValue {
+        HeaderValue::new(Self::name(), "auto-generated".into())
+    }
+}
 
 /// The server that sends.
 pub(super) struct SmtpServer {
@@ -80,10 +96,10 @@ impl SmtpServer {
             return Err("the subject has more than one line".into());
         }
         let id = format!("<{}@{}>", crate::signature::sha256(key.as_bytes()), self.from.email.domain());
-        let mut builder = Message::builder().from(self.from.clone()).to(to).subject(subject).message_id(Some(id));
+        let mut builder = Message::builder().from(self.from.clone()).to(to).subject(subject).message_id(Some(id)).header(AutoSubmitted);
         if let (ChannelAction::Reply, Some(answered)) = (command.action, &command.message_id) {
-            if answered.chars().any(|ch| ch.is_control() || ch == ' ') {
-                return Err("the id of the mail that is answered is not one".into());
+            if !is_message_id(answered) {
+                return Err("the id of the mail that is answered is not one: it is its Message-ID, such as <1@example.org>".into());
             }
             builder = builder.in_reply_to(answered.clone()).references(answered.clone());
         }
@@ -114,6 +130,12 @@ impl SmtpServer {
     }
 }
 
+/// Whether it can be the `Message-ID` of a mail.
+pub(crate) fn is_message_id(id: &str) -> bool {
+    let inner = id.strip_prefix('<').and_then(|id| id.strip_suffix('>'));
+    inner.is_some_and(|inner| inner.contains('@') && inner.bytes().all(|byte| byte.is_ascii_graphic() && !b"<>".contains(&byte)))
+}
+
 fn connection_failure(error: &lettre::transport::smtp::Error) -> SendFailure {
     if error.is_permanent() { SendFailure::refused(words(error)) } else { SendFailure::not_sent(words(error)) }
 }
@@ -130,8 +152,10 @@ fn failure(error: &lettre::transport::smtp::Error) -> SendFailure {
 }
 
 fn words(error: &lettre::transport::smtp::Error) -> String {
-    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
-    format!("the mail server failed: {error}{cause}")
+    let words = error.to_string();
+    // Some errors have their cause in their words.
+    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).filter(|cause| !words.ends_with(cause.as_str()));
+    format!("the mail server failed: {words}{}", cause.unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -158,6 +182,7 @@ mod tests {
             "To: anna@example.org",
             "Subject: Re: x",
             "In-Reply-To: <1@example.org>",
+            "Auto-Submitted: auto-generated",
             &id,
             "Content-Transfer-Encoding: base64",
             "R3LDvMOfZQ==",
@@ -178,6 +203,8 @@ mod tests {
             ChannelCommand { to: "anna".into(), ..base.clone() },
             ChannelCommand { subject: Some("x\r\nBcc: eve@example.org".into()), ..base.clone() },
             ChannelCommand { message_id: Some("<1>\r\nBcc: eve@example.org".into()), ..base.clone() },
+            ChannelCommand { message_id: Some("<1@x>\r\nBcc: <eve@example.org>".into()), ..base.clone() },
+            ChannelCommand { message_id: Some("12".into()), ..base.clone() },
         ] {
             assert!(server().letter(&command, "k").is_err(), "{command:?}");
         }

@@ -4,56 +4,71 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use haft_store::ConversationRecord;
+use haft_text::truncate::first_chars;
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use super::{Inbox, InboxVerdict, WaitingMessage, is_owner, locked};
+use super::{Inbox, WaitingMessage, is_owner, locked};
 use crate::driver::IncomingMessage;
 use crate::limits::{MOST_CONVERSATIONS, MOST_WAITING};
 use crate::texts::pieces;
 use crate::voice;
 
-/// A conversation that nobody writes to has no task after this time.
-const IDLE: Duration = Duration::from_mins(5);
+/// How often a queue is looked at in which somebody has a place.
+const RECORDING: Duration = Duration::from_millis(20);
 /// Messages of one answer; the rest is on the page.
 const MOST_PIECES: usize = 10;
 
 impl Inbox {
-    /// Gives a message to the task of its conversation, which is started if there is none.
-    pub(super) fn enqueue(self: &Arc<Self>, channel: &str, waiting: WaitingMessage) -> InboxVerdict {
-        let key = conversation_key(channel, &waiting.message);
+    /// A place in the queue of a conversation, whose task is started if there is none. A conversation has a task only while it is answered,
+    /// so that those that are silent take no place of others.
+    pub(super) fn reserve(self: &Arc<Self>, channel: &str, message: &IncomingMessage) -> Option<mpsc::OwnedPermit<WaitingMessage>> {
+        let key = conversation_key(channel, message);
         let mut workers = locked(&self.workers);
+        // Of a task that failed.
         workers.retain(|_, queue| !queue.is_closed());
-        // A queue whose task ended at this moment takes nothing.
-        if let Some(queue) = workers.get(&key).filter(|queue| !queue.is_closed()) {
-            return if queue.try_send(waiting).is_ok() { InboxVerdict::Taken } else { InboxVerdict::Limited };
+        if let Some(queue) = workers.get(&key) {
+            return queue.clone().try_reserve_owned().ok();
         }
         if workers.len() >= MOST_CONVERSATIONS || self.stop.is_cancelled() {
-            return InboxVerdict::Limited;
+            return None;
         }
         let (queue, messages) = mpsc::channel(MOST_WAITING);
-        // The queue is new: there is room.
-        queue.try_send(waiting).ok();
-        workers.insert(key, queue);
+        let place = queue.clone().try_reserve_owned().ok();
+        workers.insert(key.clone(), queue);
         let (inbox, channel) = (Arc::clone(self), channel.to_owned());
-        tokio::spawn(async move { inbox.work(&channel, messages).await });
-        InboxVerdict::Taken
+        tokio::spawn(async move { inbox.work(&key, &channel, messages).await });
+        place
     }
 
-    async fn work(&self, channel: &str, mut messages: mpsc::Receiver<WaitingMessage>) {
+    async fn work(&self, key: &str, channel: &str, mut messages: mpsc::Receiver<WaitingMessage>) {
         loop {
             let next = tokio::select! {
                 biased;
-                () = self.stop.cancelled() => None,
+                () = self.stop.cancelled() => return,
                 message = messages.recv() => message,
-                () = tokio::time::sleep(IDLE) => None,
+                () = self.left_by_all(key) => return,
             };
-            let Some(waiting) = next else { break };
+            let Some(waiting) = next else { return };
             if self.respond(channel, &waiting).await {
                 self.settled(channel, &waiting.message.id).await;
             }
         }
-        messages.close();
+    }
+
+    /// Returns when nothing waits in a queue, and nobody has a place in it; then it is not in the list any more.
+    async fn left_by_all(&self, key: &str) {
+        loop {
+            {
+                let mut workers = locked(&self.workers);
+                if workers.get(key).is_none_or(|queue| queue.capacity() == MOST_WAITING) {
+                    workers.remove(key);
+                    return;
+                }
+            }
+            // Somebody records a message for it, or it turned out to be known.
+            tokio::time::sleep(RECORDING).await;
+        }
     }
 
     /// Runs the turn of a message, and sends its answer. `false` if the server stopped before: the next one answers it.
@@ -92,12 +107,14 @@ impl Inbox {
         true
     }
 
-    /// What a message says, also by voice.
+    /// What a message says, also by voice or in its subject.
     async fn text_of(&self, channel: &str, message: &IncomingMessage) -> String {
-        match self.service.find(channel).map(|channel| &channel.driver) {
+        let text = match self.service.find(channel).map(|channel| &channel.driver) {
             Some(Ok(driver)) => voice::text_of(message, &**driver, self.transcriber.get().map(|transcriber| &**transcriber)).await,
             _ => message.text.clone(),
-        }
+        };
+        let subject = message.subject.as_deref().map(str::trim).filter(|subject| !subject.is_empty() && *subject != text);
+        subject.map_or_else(|| text.clone(), |subject| format!("Subject: {}\n\n{text}", first_chars(subject, 500)))
     }
 
     /// Whether the model has sent the same text to this conversation with the tool `message` already.

@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime};
 
 use haft_store::UnansweredMessage;
 
+use super::Inbox;
 use super::conversations::key_of;
-use super::{Inbox, InboxVerdict};
 use crate::driver::IncomingMessage;
 
 /// How many servers try to answer a message: one that makes a server fail must not do so for ever.
@@ -43,7 +43,9 @@ impl Inbox {
         let UnansweredMessage { channel, at, attempts, .. } = unanswered;
         let is_old = SystemTime::now().duration_since(at).is_ok_and(|age| age > OLDEST);
         let waiting = WaitingMessage { message: message.clone(), cut_off: Some(at) };
-        if !is_old && attempts < MOST_ATTEMPTS && self.enqueue(&channel, waiting) == InboxVerdict::Taken {
+        let place = self.reserve(&channel, &message).filter(|_| !is_old && attempts < MOST_ATTEMPTS);
+        if let Some(place) = place {
+            place.send(waiting);
             return;
         }
         self.reply(&channel, &message, LOST, Some(format!("lost-{}", key_of(&message.id)))).await.ok();

@@ -18,16 +18,15 @@ pub(super) fn path(cursor: Option<&str>) -> String {
 }
 
 /// The messages of others. The first answer only says where to begin.
-pub(super) fn decode(body: &Value, is_first: bool, own: Option<&str>) -> Option<PolledMessages> {
+pub(super) fn decode(body: &Value, is_first: bool, own: &str) -> Option<PolledMessages> {
     let cursor = Some(body["next_batch"].as_str()?.to_owned());
     if is_first {
         return Some(PolledMessages { messages: Vec::new(), cursor });
     }
     let rooms = body["rooms"]["join"].as_object().into_iter().flatten();
     let messages = rooms.flat_map(|(room, state)| {
-        let members = state["summary"]["m.joined_member_count"].as_u64();
         let events = state["timeline"]["events"].as_array().into_iter().flatten();
-        events.filter_map(move |event| message(room, event, members, own))
+        events.filter_map(move |event| message(room, event, own))
     });
     Some(PolledMessages { messages: messages.collect(), cursor })
 }
@@ -41,21 +40,21 @@ fn voice(content: &Value) -> Option<VoiceNote> {
     })
 }
 
-fn message(room: &str, event: &Value, members: Option<u64>, own: Option<&str>) -> Option<IncomingMessage> {
+fn message(room: &str, event: &Value, own: &str) -> Option<IncomingMessage> {
     let (content, sender) = (&event["content"], event["sender"].as_str()?);
     let is_message = event["type"] == "m.room.message";
     let is_text = is_message && content["msgtype"] == "m.text";
     let voice = voice(content).filter(|_| is_message);
     let is_edit = content["m.relates_to"]["rel_type"] == "m.replace";
-    if !(is_text || voice.is_some()) || is_edit || own == Some(sender) {
+    if !(is_text || voice.is_some()) || is_edit || own == sender {
         return None;
     }
     let thread = content["m.relates_to"]["event_id"].as_str().filter(|_| content["m.relates_to"]["rel_type"] == "m.thread");
     Some(IncomingMessage {
         conversation: room.to_owned(),
         thread: thread.map(str::to_owned),
-        // Unknown counts as a group: that is stricter.
-        is_group: members != Some(2),
+        // The server says how many members there are only when that changes, and a room is one conversation: always the stricter one.
+        is_group: true,
         sender: IncomingSender { id: sender.to_owned(), username: None, name: None },
         id: event["event_id"].as_str()?.to_owned(),
         // The body of a recording is the name of its file.
@@ -63,5 +62,6 @@ fn message(room: &str, event: &Value, members: Option<u64>, own: Option<&str>) -
         press: None,
         voice,
         doubt: None,
+        subject: None,
     })
 }

@@ -11,8 +11,8 @@ fn command(action: ChannelAction) -> ChannelCommand {
 #[test]
 fn events_have_the_form_of_the_specification() {
     let in_thread = ChannelCommand { thread_id: Some("$t".into()), ..command(ChannelAction::Send) };
-    let text = json!({"msgtype": "m.text", "body": "Hello"});
-    let with = |relation: Value| json!({"msgtype": "m.text", "body": "Hello", "m.relates_to": relation});
+    let text = json!({"msgtype": "m.text", "body": "Hello", "m.mentions": {}});
+    let with = |relation: Value| json!({"msgtype": "m.text", "body": "Hello", "m.mentions": {}, "m.relates_to": relation});
     for (found, expected) in [
         (message(&ChannelCommand { message_id: None, ..command(ChannelAction::Send) }), text.clone()),
         (message(&command(ChannelAction::Reply)), with(json!({"m.in_reply_to": {"event_id": "$1"}}))),
@@ -20,7 +20,7 @@ fn events_have_the_form_of_the_specification() {
         (message(&command(ChannelAction::Thread)), with(json!({"rel_type": "m.thread", "event_id": "$1"}))),
         (
             edit(&command(ChannelAction::Edit)),
-            json!({"msgtype": "m.text", "body": "* Hello", "m.new_content": text,
+            json!({"msgtype": "m.text", "body": "* Hello", "m.mentions": {}, "m.new_content": text,
                 "m.relates_to": {"rel_type": "m.replace", "event_id": "$1"}}),
         ),
         (reaction(&command(ChannelAction::React)), json!({"m.relates_to": {"rel_type": "m.annotation", "event_id": "$1", "key": "👍"}})),
@@ -34,6 +34,27 @@ fn events_have_the_form_of_the_specification() {
 }
 
 #[test]
+fn only_users_who_are_named_are_alerted() {
+    let alerted = |text: &str| {
+        let command = ChannelCommand::new("matrix", "!r:x", ChannelAction::Send, text);
+        message(&command)["m.mentions"].clone()
+    };
+    assert_eq!(alerted("@room look, @: and @a"), json!({}));
+    let named = json!({"user_ids": ["@ann:example.org", "@bob:example.org:8448"]});
+    assert_eq!(alerted("(@ann:example.org), @bob:example.org:8448: look."), named);
+}
+
+#[test]
+fn what_is_no_id_of_an_event_is_refused() {
+    let mut settings = ChannelSettings::new("matrix", ChannelKind::Matrix);
+    (settings.token, settings.base_url) = (Ok(ChannelSecret::new("TOKEN")), Some("http://127.0.0.1:1".into()));
+    let matrix = Matrix::new(&settings).unwrap();
+    assert_eq!(matrix.check(&command(ChannelAction::Edit)), Ok(()));
+    let other = ChannelCommand { message_id: Some("7".into()), ..command(ChannelAction::Edit) };
+    assert_eq!(matrix.check(&other), Err("the id of a message of Matrix begins with $".into()));
+}
+
+#[test]
 fn answers_are_read_and_nonsense_is_unknown() {
     let answer = |status: u16, body: &str| decode(&WireAnswer { status, retry_after: None, body: body.as_bytes().to_vec() });
     assert_eq!(event(&answer(200, r#"{"event_id":"$2"}"#).unwrap()).unwrap().message_id, Some("$2".into()));
@@ -43,7 +64,7 @@ fn answers_are_read_and_nonsense_is_unknown() {
     for (status, body, certainty, words) in [
         (403, r#"{"errcode":"M_FORBIDDEN","error":"not in the room"}"#, Certainty::Refused, "not in the room (HTTP 403)"),
         (200, "<html>", Certainty::Unknown, "the answer makes no sense: HTTP 200: <html>"),
-        (504, "", Certainty::Unknown, "HTTP 504:"),
+        (504, "", Certainty::Unknown, "HTTP 504: (an empty body)"),
     ] {
         let failure = answer(status, body).unwrap_err();
         assert_eq!((failure.certainty, failure.message.trim_end()), (certainty, words));
@@ -62,19 +83,20 @@ fn sync_brings_messages_of_others_after_the_first_time() {
     let message = |room: &str, id: &str, text: &str| IncomingMessage {
         conversation: room.into(),
         thread: None,
-        is_group: room == "!b:x",
+        is_group: true,
         sender: IncomingSender { id: "@ann:x".into(), username: None, name: None },
         id: id.into(),
         text: text.into(),
         press: None,
         voice: None,
         doubt: None,
+        subject: None,
     };
     let expected = vec![message("!a:x", "$1", "hi"), message("!b:x", "$4", "group")];
-    let polled = sync::decode(&body, false, Some("@bot:x"));
+    let polled = sync::decode(&body, false, "@bot:x");
     assert_eq!(polled, Some(PolledMessages { messages: expected, cursor: Some("s2".into()) }));
-    assert_eq!(sync::decode(&body, true, None), Some(PolledMessages { messages: vec![], cursor: Some("s2".into()) }));
-    assert_eq!(sync::decode(&json!({"rooms": 5}), false, None), None);
+    assert_eq!(sync::decode(&body, true, "@bot:x"), Some(PolledMessages { messages: vec![], cursor: Some("s2".into()) }));
+    assert_eq!(sync::decode(&json!({"rooms": 5}), false, "@bot:x"), None);
 }
 
 #[test]
@@ -97,7 +119,7 @@ fn voice_messages_come_with_their_files() {
     let event = json!({"type": "m.room.message", "sender": "@ann:x", "event_id": "$1", "content": {
         "msgtype": "m.audio", "body": "voice.ogg", "url": "mxc://x/abc", "info": {"mimetype": "audio/ogg", "duration": 7200}}});
     let body = json!({"next_batch": "s", "rooms": {"join": {"!a:x": {"timeline": {"events": [event]}}}}});
-    let polled = sync::decode(&body, false, None).unwrap();
+    let polled = sync::decode(&body, false, "@bot:x").unwrap();
     let note = crate::driver::VoiceNote { id: "mxc://x/abc".into(), mime: "audio/ogg".into(), seconds: Some(7) };
     assert_eq!(
         polled.messages.iter().map(|message| (message.text.as_str(), message.voice.clone())).collect::<Vec<_>>(),

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::text::unescape;
 use crate::driver::{ButtonPress, HookAnswer, IncomingMessage, IncomingSender, VoiceNote};
 
 /// Reads a request whose signature is right. What is not understood is accepted, or Slack would send it again.
@@ -49,10 +50,11 @@ fn message(event: &Value) -> Option<IncomingMessage> {
         sender,
         // A mention comes as a message, too: both have the same time.
         id: format!("{conversation}:{ts}"),
-        text: text.to_owned(),
+        text: unescape(text),
         press: None,
         voice,
         doubt: None,
+        subject: None,
     })
 }
 
@@ -87,5 +89,6 @@ fn press(payload: &Value) -> Option<IncomingMessage> {
         press: Some(ButtonPress { value: action["value"].as_str()?.to_owned(), acknowledge: None }),
         voice: None,
         doubt: None,
+        subject: None,
     })
 }

@@ -3,6 +3,7 @@
 use haft_contract::ports::{ChannelCommand, ChannelReceipt};
 use serde_json::{Value, json};
 
+use super::text::{escape, unescape};
 use super::{Slack, thread};
 use crate::SendFailure;
 
@@ -33,7 +34,7 @@ impl Slack {
 fn question(command: &ChannelCommand) -> Value {
     let answers = command.choices.iter().zip(NUMBERS).map(|(answer, name)| format!("\n:{name}: {answer}"));
     let text: String = std::iter::once(command.text.clone()).chain(answers).collect();
-    let mut body = json!({ "channel": command.to, "text": text, "unfurl_links": false });
+    let mut body = json!({ "channel": command.to, "text": escape(&text), "unfurl_links": false, "unfurl_media": false });
     if let Some(thread) = thread(command) {
         body["thread_ts"] = json!(thread);
     }
@@ -42,10 +43,10 @@ fn question(command: &ChannelCommand) -> Value {
 
 /// The text of a message, with how often each reaction was clicked: the answers of a poll.
 pub(super) fn with_reactions(message: &Value) -> String {
-    let text = message["text"].as_str().unwrap_or_default();
+    let text = unescape(message["text"].as_str().unwrap_or_default());
     let count = |reaction: &Value| Some(format!(":{}: {}", reaction["name"].as_str()?, reaction["count"].as_u64()?));
     let counts: Vec<String> = message["reactions"].as_array().into_iter().flatten().filter_map(count).collect();
-    if counts.is_empty() { text.to_owned() } else { format!("{text}\n(reactions: {})", counts.join(", ")) }
+    if counts.is_empty() { text } else { format!("{text}\n(reactions: {})", counts.join(", ")) }
 }
 
 #[cfg(test)]
@@ -58,7 +59,7 @@ mod tests {
     fn answers_are_numbered_and_their_reactions_counted() {
         let mut command = ChannelCommand::new("slack", "#ops", ChannelAction::Poll, "Lunch?");
         (command.choices, command.thread_id) = (vec!["Pizza".into(), "Soup".into()], Some("1.2".into()));
-        let expected = json!({"channel": "#ops", "text": "Lunch?\n:one: Pizza\n:two: Soup", "unfurl_links": false, "thread_ts": "1.2"});
+        let expected = json!({"channel": "#ops", "text": "Lunch?\n:one: Pizza\n:two: Soup", "unfurl_links": false, "unfurl_media": false, "thread_ts": "1.2"});
         assert_eq!(question(&command), expected);
         let reactions = json!([{"name": "one", "count": 3}, {"name": "two", "count": "x"}, 4]);
         assert_eq!(with_reactions(&json!({"text": "Lunch?", "reactions": reactions})), "Lunch?\n(reactions: :one: 3)");

@@ -14,12 +14,18 @@ fn commands_have_the_form_of_the_web_api() {
     let in_thread = ChannelCommand { thread_id: Some("9.9".into()), ..command(ChannelAction::Thread) };
     let emoji = ChannelCommand { emoji: Some("👍".into()), ..command(ChannelAction::React) };
     for (found, expected) in [
-        (message(&command(ChannelAction::Send)), json!({"channel": "#ops", "text": "Hello", "unfurl_links": false})),
-        (message(&command(ChannelAction::Reply)), json!({"channel": "#ops", "text": "Hello", "unfurl_links": false, "thread_ts": "1.2"})),
-        (message(&in_thread), json!({"channel": "#ops", "text": "Hello", "unfurl_links": false, "thread_ts": "9.9"})),
+        (message(&command(ChannelAction::Send)), json!({"channel": "#ops", "text": "Hello", "unfurl_links": false, "unfurl_media": false})),
+        (
+            message(&command(ChannelAction::Reply)),
+            json!({"channel": "#ops", "text": "Hello", "unfurl_links": false, "unfurl_media": false, "thread_ts": "1.2"}),
+        ),
+        (
+            message(&in_thread),
+            json!({"channel": "#ops", "text": "Hello", "unfurl_links": false, "unfurl_media": false, "thread_ts": "9.9"}),
+        ),
         (
             message(&buttons),
-            json!({"channel": "C1", "text": "Sure?", "unfurl_links": false, "blocks": [
+            json!({"channel": "C1", "text": "Sure?", "unfurl_links": false, "unfurl_media": false, "blocks": [
                 {"type": "section", "text": {"type": "mrkdwn", "text": "Sure?"}},
                 {"type": "actions", "elements": [
                     {"type": "button", "text": {"type": "plain_text", "text": "Yes"}, "action_id": "haft_0", "value": "y"}]}]}),
@@ -32,6 +38,18 @@ fn commands_have_the_form_of_the_web_api() {
 }
 
 #[test]
+fn emoji_have_names() {
+    let mut settings = ChannelSettings::new("slack", ChannelKind::Slack);
+    settings.token = Ok(ChannelSecret::new("TOKEN"));
+    let slack = Slack::new(&settings).unwrap();
+    for (emoji, is_known) in [("🚀", true), (":tada:", true), ("+1", true), ("größe", true), ("🦀", false), ("", false), ("A B", false)]
+    {
+        let command = ChannelCommand { emoji: Some(emoji.into()), ..command(ChannelAction::React) };
+        assert_eq!(slack.check(&command).is_ok(), is_known, "{emoji}");
+    }
+}
+
+#[test]
 fn answers_are_read_and_nonsense_is_unknown() {
     let answer = |status: u16, body: &str| decode(&WireAnswer { status, retry_after: None, body: body.as_bytes().to_vec() });
     assert_eq!(answer(200, r#"{"ok":true,"ts":"1.2"}"#).unwrap()["ts"], "1.2");
@@ -39,7 +57,7 @@ fn answers_are_read_and_nonsense_is_unknown() {
         (200, r#"{"ok":false,"error":"channel_not_found"}"#, Certainty::Refused, "Slack refused it: channel_not_found"),
         (200, r#"{"ok":false,"error":"ratelimited"}"#, Certainty::Later, "Slack is asked too often"),
         (429, r#"{"ok":false,"error":"ratelimited"}"#, Certainty::Later, "Slack is asked too often"),
-        (429, "", Certainty::Later, "the service is asked too often: HTTP 429:"),
+        (429, "", Certainty::Later, "the service is asked too often: HTTP 429: (an empty body)"),
         (200, r#"{"ok":false,"error":"internal_error"}"#, Certainty::Unknown, "internal_error"),
         (500, r#"{"ok":false,"error":"internal_error"}"#, Certainty::Unknown, "internal_error (HTTP 500)"),
         (200, "<!doctype html>", Certainty::Unknown, "the answer makes no sense: HTTP 200: <!doctype html>"),
@@ -77,6 +95,7 @@ fn requests_of_slack_are_messages_and_presses() {
         press: None,
         voice: None,
         doubt: None,
+        subject: None,
     };
     let message =
         r#"{"type":"event_callback","event":{"type":"message","channel":"D1","channel_type":"im","user":"U1","text":"hi","ts":"1.2"}}"#;

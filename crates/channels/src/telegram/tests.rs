@@ -16,14 +16,19 @@ fn commands_have_the_form_of_the_bot_api() {
     send.thread_id = Some("3".into());
     let removal = ChannelCommand { is_removal: true, ..command(ChannelAction::React) };
     let choices = vec!["a".to_owned(), "b".to_owned()];
+    // For a preview somebody would fetch the address, with whatever a model has written into it.
+    let plain = json!({"is_disabled": true});
     for (found, expected) in [
         (
             message(&send),
-            json!({"chat_id": -100, "message_thread_id": 3, "disable_notification": true, "text": "Hello", "reply_markup":
+            json!({"chat_id": -100, "message_thread_id": 3, "disable_notification": true, "text": "Hello", "link_preview_options": plain, "reply_markup":
                 {"inline_keyboard": [[{"text": "Yes", "callback_data": "y"}], [{"text": "No", "callback_data": "No"}]]}}),
         ),
-        (message(&command(ChannelAction::Reply)), json!({"chat_id": -100, "reply_parameters": {"message_id": 7}, "text": "Hello"})),
-        (edit(&command(ChannelAction::Edit)), json!({"chat_id": -100, "message_id": 7, "text": "Hello"})),
+        (
+            message(&command(ChannelAction::Reply)),
+            json!({"chat_id": -100, "reply_parameters": {"message_id": 7}, "text": "Hello", "link_preview_options": plain}),
+        ),
+        (edit(&command(ChannelAction::Edit)), json!({"chat_id": -100, "message_id": 7, "text": "Hello", "link_preview_options": plain})),
         (of_message(&command(ChannelAction::Delete)), json!({"chat_id": -100, "message_id": 7})),
         (
             reaction(&command(ChannelAction::React)),
@@ -57,12 +62,37 @@ fn files_are_one_document_or_one_album() {
 }
 
 #[test]
+fn text_that_files_cannot_have_is_refused_and_not_cut() {
+    let mut settings = ChannelSettings::new("phone", ChannelKind::Telegram);
+    settings.token = Ok(ChannelSecret::new("TOKEN"));
+    let telegram = Telegram::new(&settings).unwrap();
+    let file = || ChannelFile { name: "a.txt".into(), media_type: "text/plain".into(), content: b"x".to_vec() };
+    let with = |length: usize, files: usize, choices: &[&str]| ChannelCommand {
+        text: "ü".repeat(length),
+        files: (0..files).map(|_| file()).collect(),
+        choices: choices.iter().map(|choice| (*choice).to_owned()).collect(),
+        ..command(ChannelAction::Send)
+    };
+    for (command, is_right) in [
+        (with(1_024, 1, &["Yes"]), true),
+        (with(1_025, 1, &[]), false),
+        (with(1_025, 0, &["Yes"]), true),
+        (with(5, 2, &["Yes"]), false),
+        (with(5, 2, &[]), true),
+    ] {
+        assert_eq!(telegram.check(&command).is_ok(), is_right, "{} {:?}", command.text.len(), command.choices);
+    }
+}
+
+#[test]
 fn answers_are_read_and_nonsense_is_unknown() {
     let answer = |status: u16, body: &str| decode(&WireAnswer { status, retry_after: None, body: body.as_bytes().to_vec() });
     let sent = answer(200, r#"{"ok":true,"result":{"message_id":42,"chat":{"id":-100}}}"#).unwrap();
     assert_eq!(message_id(&sent), Some("42".to_owned()));
     let album = answer(200, r#"{"ok":true,"result":[{"message_id":5},{"message_id":6}]}"#).unwrap();
     assert_eq!(message_id(&album), Some("5".to_owned()));
+    let unchanged = r#"{"ok":false,"error_code":400,"description":"Bad Request: message is not modified: it has the same content"}"#;
+    assert_eq!(answer(400, unchanged), Ok(Value::Null));
     let limited =
         answer(429, r#"{"ok":false,"error_code":429,"description":"Too Many Requests: retry after 5","parameters":{"retry_after":5}}"#);
     let limited = limited.unwrap_err();
@@ -78,7 +108,7 @@ fn answers_are_read_and_nonsense_is_unknown() {
         (200, "<html>hi</html>", Certainty::Unknown, "the answer makes no sense: HTTP 200: <html>hi</html>"),
         (200, r#"{"ok":false}"#, Certainty::Unknown, "the answer makes no sense: no description (HTTP 200)"),
         (200, "[]", Certainty::Unknown, "the answer makes no sense: HTTP 200: []"),
-        (502, "", Certainty::Unknown, "HTTP 502: "),
+        (502, "", Certainty::Unknown, "HTTP 502: (an empty body)"),
     ] {
         let failure = answer(status, body).unwrap_err();
         assert_eq!((failure.certainty, failure.message.as_str()), (certainty, words));
@@ -108,6 +138,7 @@ fn updates_are_messages_and_presses_and_nonsense_is_skipped() {
         press: None,
         voice: None,
         doubt: None,
+        subject: None,
     };
     let press = crate::driver::ButtonPress { value: "y".into(), acknowledge: Some("q".into()) };
     let expected = vec![

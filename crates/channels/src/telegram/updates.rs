@@ -52,6 +52,7 @@ fn message(update: &Value) -> Option<IncomingMessage> {
             .map(|data| ButtonPress { value: data.to_owned(), acknowledge: press["id"].as_str().map(str::to_owned) }),
         voice,
         doubt: None,
+        subject: None,
     })
 }
 

@@ -69,6 +69,37 @@ async fn thousand_messages_of_one_sender_are_bounded() {
 }
 
 #[tokio::test]
+async fn silent_conversations_take_no_place_of_others() {
+    let senders: Vec<String> = (1000..1100).map(|number| number.to_string()).collect();
+    let allowed = senders.clone();
+    let setup = setup(|channel| channel.allow_from = allowed).await;
+    for (number, sender) in senders.iter().enumerate() {
+        let verdict = setup.inbox.accept("phone", message(sender, &format!("m{number}"), "hi")).await;
+        assert_eq!(verdict, Ok(InboxVerdict::Taken), "{sender}");
+        until(|| setup.server.received().len() == number + 1).await;
+    }
+}
+
+#[tokio::test]
+async fn message_without_a_place_is_heard_when_it_comes_again() {
+    let senders: Vec<String> = (1000..1065).map(|number| number.to_string()).collect();
+    let setup = setup(|channel| channel.allow_from = senders).await;
+    *setup.host.hangs.lock().unwrap() = true;
+    for number in 0..64 {
+        let verdict = setup.inbox.accept("phone", message(&(1000 + number).to_string(), &format!("m{number}"), "hi")).await;
+        assert_eq!(verdict, Ok(InboxVerdict::Taken));
+    }
+    let late = || message("1064", "late", "hi");
+    assert_eq!(setup.inbox.accept("phone", late()).await, Ok(InboxVerdict::Limited));
+    until(|| setup.host.turns.lock().unwrap().len() == 64).await;
+    setup.host.release();
+    until(|| setup.server.received().len() == 64).await;
+    assert_eq!(setup.inbox.accept("phone", late()).await, Ok(InboxVerdict::Taken));
+    assert_eq!(setup.inbox.accept("phone", late()).await, Ok(InboxVerdict::Duplicate));
+    until(|| setup.server.received().len() == 65).await;
+}
+
+#[tokio::test]
 async fn code_lets_one_sender_in_once() {
     let setup = setup(|_| {}).await;
     let (code, later) = (new_code().unwrap(), SystemTime::now() + Duration::from_mins(10));

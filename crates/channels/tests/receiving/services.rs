@@ -69,6 +69,43 @@ async fn updates_of_telegram_are_fetched_and_a_service_that_hangs_or_lies_stops_
     running.abort();
 }
 
+#[tokio::test]
+async fn account_of_matrix_that_is_the_users_own_does_not_answer_itself() {
+    let event = |id: &str, sender: &str, text: &str| json!({"type": "m.room.message", "event_id": id, "sender": sender, "content": {"msgtype": "m.text", "body": text}});
+    let events = [event("$1", "@haft:x", "echo hi"), event("$2", "@ann:x", "hi")];
+    let replies = vec![
+        Reply::ok(json!({"user_id": "@haft:x"}).to_string()),
+        Reply::ok(json!({"next_batch": "s1"}).to_string()),
+        Reply::ok(json!({"next_batch": "s2", "event_id": "$3", "rooms": {"join": {"!r:x": {"timeline": {"events": events}}}}}).to_string()),
+    ];
+    let senders = vec!["@ann:x".into(), "@haft:x".into()];
+    let setup = setup_with(ChannelKind::Matrix, replies, |channel| channel.allow_from = senders).await;
+    let running = tokio::spawn(Arc::clone(&setup.inbox).run(Arc::new(|_: &str, _: &str| {})));
+    until(|| setup.server.received().len() >= 6).await;
+    running.abort();
+    let lines: Vec<String> = setup.server.received().into_iter().map(|request| request.line).collect();
+    assert_eq!(lines[0], "GET /_matrix/client/v3/account/whoami");
+    assert_eq!(lines.iter().filter(|line| line.ends_with("/whoami")).count(), 1, "{lines:?}");
+    assert_eq!(*setup.host.turns.lock().unwrap(), [("session-1".to_owned(), "hi".to_owned())]);
+}
+
+#[tokio::test]
+async fn channel_of_discord_that_cannot_be_read_keeps_nothing_from_the_others() {
+    // Of the channels 100 and 200 the bot was taken out of the first.
+    let gone = Reply::status(403, json!({"message": "Missing Access", "code": 50001}).to_string());
+    let replies = vec![gone, Reply::ok(json!([{"id": "10"}]).to_string())];
+    let setup = setup_with(ChannelKind::Discord, replies, |channel| channel.conversations = vec!["100".into(), "200".into()]).await;
+    let running = tokio::spawn(Arc::clone(&setup.inbox).run(Arc::new(|_: &str, _: &str| {})));
+    let begun = async {
+        while setup.store.cursor("phone").await.unwrap().is_none() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), begun).await.unwrap();
+    assert_eq!(setup.store.cursor("phone").await.unwrap().as_deref(), Some("200=10"));
+    running.abort();
+}
+
 /// One connection of a socket of Slack: says what it is told to, and returns what comes back.
 async fn socket(listener: &tokio::net::TcpListener, envelopes: Vec<serde_json::Value>) -> Vec<String> {
     use haft_websocket::{WsMessage, WsReader, WsRole, WsWriter, accept_key};

@@ -18,9 +18,18 @@ pub(crate) struct EchoHost {
     pub(crate) begun: Mutex<Vec<String>>,
     pub(crate) turns: Mutex<Vec<(String, String)>>,
     pub(crate) resumed: Mutex<Vec<(String, String)>>,
-    /// Whether turns do not end.
+    /// Whether turns do not end before they are released.
     pub(crate) hangs: Mutex<bool>,
+    released: tokio::sync::Notify,
     pub(crate) changed: Mutex<Vec<String>>,
+}
+
+impl EchoHost {
+    /// Ends the turns that hang; those that begin later do not.
+    pub(crate) fn release(&self) {
+        *self.hangs.lock().unwrap() = false;
+        self.released.notify_waiters();
+    }
 }
 
 impl ConversationHost for EchoHost {
@@ -39,7 +48,7 @@ impl ConversationHost for EchoHost {
         let hangs = *self.hangs.lock().unwrap();
         Box::pin(async move {
             if hangs {
-                std::future::pending::<()>().await;
+                self.released.notified().await;
             }
             if text == "fail" { Err("secret reason".into()) } else { Ok(format!("echo {text}")) }
         })
@@ -101,6 +110,7 @@ pub(crate) fn message(sender: &str, id: &str, text: &str) -> IncomingMessage {
         press: None,
         voice: None,
         doubt: None,
+        subject: None,
     }
 }
 
