@@ -47,8 +47,12 @@ struct SentApproval {
     notice: ChannelApproval,
     channel: String,
     room: String,
-    /// The message with the buttons, once it was sent.
+    /// Whether the message with the buttons is on its way.
+    is_sending: bool,
+    /// That message, once it was sent.
     message: Option<String>,
+    /// What was answered, and by whom.
+    answered: Option<String>,
 }
 
 /// The open questions, by the word in their buttons, which nobody can guess.
@@ -65,16 +69,22 @@ impl Inbox {
             if open.len() >= MOST_OPEN {
                 return;
             }
-            let sent = SentApproval { notice: notice.clone(), channel: channel.clone(), room: room.clone(), message: None };
-            open.insert(token.clone(), sent);
+            let (notice, channel, room) = (notice.clone(), channel.clone(), room.clone());
+            open.insert(token.clone(), SentApproval { notice, channel, room, is_sending: true, message: None, answered: None });
         }
         let mut command = ChannelCommand::new(&channel, &room, ChannelAction::Send, question(&notice));
         command.thread_id = thread;
         command.choices = vec![format!("Allow once={PREFIX}{token}:1"), format!("Deny={PREFIX}{token}:0")];
         let receipt = self.service.send(&command, None, Some(format!("approval-{token}"))).await;
         let message = receipt.ok().filter(|receipt| receipt.outcome == SendOutcome::Delivered).and_then(|receipt| receipt.message_id);
-        if let Some(open) = locked(&self.approvals.0).get_mut(&token) {
-            open.message = message;
+        let answered = {
+            let mut open = locked(&self.approvals.0);
+            let Some(sent) = open.get_mut(&token) else { return };
+            (sent.is_sending, sent.message) = (false, message);
+            if sent.answered.is_some() { open.remove(&token) } else { None }
+        };
+        if let Some(sent) = answered {
+            self.withdraw(&token, sent).await;
         }
     }
 
@@ -82,15 +92,24 @@ impl Inbox {
     pub async fn approval_closed(self: &Arc<Self>, id: &str, answer: &str, by: &str) {
         let closed = {
             let mut open = locked(&self.approvals.0);
-            let token = open.iter().find(|(_, sent)| sent.notice.id == id).map(|(token, _)| token.clone());
-            token.and_then(|token| Some((token.clone(), open.remove(&token)?)))
+            let Some((token, sent)) = open.iter_mut().find(|(_, sent)| sent.notice.id == id) else { return };
+            sent.answered = Some(format!("{answer}, by {}", escape_line(by)));
+            // A message that is on its way loses its buttons when it has arrived.
+            let token = Some(token.clone()).filter(|_| !sent.is_sending);
+            token.and_then(|token| Some((open.remove(&token)?, token)))
         };
-        let Some((token, SentApproval { notice, channel, room, message: Some(message) })) = closed else { return };
+        if let Some((sent, token)) = closed {
+            self.withdraw(&token, sent).await;
+        }
+    }
+
+    async fn withdraw(&self, token: &str, sent: SentApproval) {
+        let SentApproval { notice, channel, room, message: Some(message), answered: Some(answered), .. } = sent else { return };
         let can_edit = self.service.find(&channel).and_then(|channel| channel.driver.as_ref().ok());
         if !can_edit.is_some_and(|driver| driver.capabilities().actions.contains(&ChannelAction::Edit)) {
             return;
         }
-        let text = format!("{}\n\nAnswered: {answer}, by {}.", question(&notice), escape_line(by));
+        let text = format!("{}\n\nAnswered: {answered}.", question(&notice));
         let mut command = ChannelCommand::new(&channel, room, ChannelAction::Edit, text);
         command.message_id = Some(message);
         self.service.send(&command, None, Some(format!("approval-closed-{token}"))).await.ok();

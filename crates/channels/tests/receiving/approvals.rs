@@ -1,7 +1,11 @@
 //! Approvals that are answered from a channel.
 
-use haft_channels::{ButtonPress, ChannelApproval, InboxVerdict, IncomingMessage};
+use std::sync::Arc;
 
+use haft_channels::{ButtonPress, ChannelApproval, InboxVerdict, IncomingMessage};
+use serde_json::json;
+
+use crate::common::Reply;
 use crate::setup::{message, setup, until};
 
 fn notice(id: &str) -> ChannelApproval {
@@ -45,6 +49,22 @@ async fn approval_is_answered_by_the_owner_with_a_button_and_the_first_answer_co
     assert_eq!(closed.line, "POST /botTOKEN/editMessageText");
     assert!(closed.json()["text"].as_str().unwrap().ends_with("Answered: once, by page 'link'."), "{:?}", closed.json());
     assert_eq!(setup.inbox.accept("phone", press("6", "p6", &value)).await, Ok(InboxVerdict::Ignored));
+}
+
+#[tokio::test]
+async fn question_that_is_answered_before_it_has_arrived_loses_its_buttons() {
+    let setup = setup(|channel| channel.owners = vec!["6".into()]).await;
+    setup.inbox.accept("phone", message("6", "m1", "run it")).await.unwrap();
+    until(|| setup.server.received().len() == 1).await;
+    let sent = Reply::ok(json!({"ok": true, "result": {"message_id": 7}}).to_string());
+    setup.server.answer(vec![Reply::Answer(429, "retry-after: 0.3\r\n", "{}".into()), sent]);
+    let inbox = Arc::clone(&setup.inbox);
+    let asking = tokio::spawn(async move { inbox.approval_opened(notice("a1")).await });
+    until(|| setup.server.received().len() == 1).await;
+    setup.inbox.approval_closed("a1", "denied", "page 'link'").await;
+    asking.await.unwrap();
+    let lines: Vec<String> = setup.server.received().into_iter().map(|request| request.line).collect();
+    assert_eq!(lines, ["POST /botTOKEN/sendMessage", "POST /botTOKEN/sendMessage", "POST /botTOKEN/editMessageText"]);
 }
 
 #[tokio::test]
