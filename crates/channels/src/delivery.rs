@@ -18,8 +18,9 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// What became of a command.
 pub(crate) async fn deliver(driver: &dyn ChannelDriver, command: &ChannelCommand, key: &str) -> Result<ChannelReceipt, SendFailure> {
     let end = Instant::now() + PATIENCE;
-    let (mut pause, mut was_unknown) = (PAUSE, None);
+    let (mut pause, mut longest, mut was_unknown) = (PAUSE, Duration::ZERO, None);
     for left in (0..TRIES).rev() {
+        let begun = Instant::now();
         let tried = timeout_at(end, driver.perform(command, key)).await;
         let failure = match tried {
             Ok(Ok(receipt)) => return Ok(receipt),
@@ -30,14 +31,25 @@ pub(crate) async fn deliver(driver: &dyn ChannelDriver, command: &ChannelCommand
         if failure.certainty == Certainty::Unknown {
             was_unknown = Some(failure.clone());
         }
-        if left == 0 || !failure.can_repeat(driver.is_idempotent(command.action)) || Instant::now() + wait >= end {
+        longest = longest.max(begun.elapsed());
+        // A try that is cut off would leave open what is certain by now.
+        let is_late = Instant::now() + wait + longest >= end;
+        if left == 0 || !failure.can_repeat(driver.is_idempotent(command.action)) || is_late {
             // What one try left open, a later refusal does not settle.
-            return Err(was_unknown.unwrap_or(failure));
+            return Err(was_unknown.unwrap_or_else(|| with_time(failure)));
         }
         sleep(wait).await;
         pause *= 2;
     }
     Err(SendFailure::not_sent("it was not tried"))
+}
+
+/// A service that wants to be asked again says when: the caller can do that.
+fn with_time(failure: SendFailure) -> SendFailure {
+    match failure.retry_after.filter(|_| failure.certainty == Certainty::Later) {
+        Some(wait) => SendFailure { message: format!("{failure}; it can be sent again in {} s", wait.as_secs_f64().ceil()), ..failure },
+        None => failure,
+    }
 }
 
 #[cfg(test)]
@@ -54,6 +66,7 @@ mod tests {
     struct Scripted {
         answers: Mutex<Vec<Result<ChannelReceipt, SendFailure>>>,
         is_idempotent: bool,
+        takes: Duration,
     }
 
     impl ChannelDriver for Scripted {
@@ -67,8 +80,9 @@ mod tests {
             self.is_idempotent
         }
         fn perform<'a>(&'a self, _: &'a ChannelCommand, _: &'a str) -> BoxFuture<'a, Result<ChannelReceipt, SendFailure>> {
-            let next = self.answers.lock().unwrap().pop();
+            let (next, takes) = (self.answers.lock().unwrap().pop(), self.takes);
             Box::pin(async move {
+                sleep(takes).await;
                 match next {
                     Some(answer) => answer,
                     None => std::future::pending().await,
@@ -78,6 +92,22 @@ mod tests {
         fn probe(&self) -> BoxFuture<'_, Result<String, SendFailure>> {
             Box::pin(async { Ok(String::new()) })
         }
+    }
+
+    #[tokio::test]
+    async fn service_that_is_asked_too_often_says_when_it_can_be_asked_again() {
+        let answers = Mutex::new(vec![Err(SendFailure::later("slow down", Some(Duration::from_secs(3600))))]);
+        let driver = Scripted { answers, is_idempotent: false, takes: Duration::ZERO };
+        let failure = deliver(&driver, &ChannelCommand::new("x", "y", ChannelAction::Send, "z"), "key").await.unwrap_err();
+        assert_eq!(failure.message, "slow down; it can be sent again in 3600 s");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn try_that_would_be_cut_off_is_not_begun() {
+        let answers = vec![Err(SendFailure::unknown("not asked")), Err(SendFailure::not_sent("down")), Err(SendFailure::not_sent("down"))];
+        let driver = Scripted { answers: Mutex::new(answers), is_idempotent: false, takes: Duration::from_secs(20) };
+        let failure = deliver(&driver, &ChannelCommand::new("x", "y", ChannelAction::Send, "z"), "key").await.unwrap_err();
+        assert_eq!((failure.certainty, failure.message.as_str()), (Certainty::NotSent, "down"));
     }
 
     #[tokio::test(start_paused = true)]
@@ -100,7 +130,7 @@ mod tests {
             (true, vec![], SendOutcome::Unknown, 0, 45),
         ] {
             answers.reverse();
-            let driver = Scripted { answers: Mutex::new(answers), is_idempotent };
+            let driver = Scripted { answers: Mutex::new(answers), is_idempotent, takes: Duration::ZERO };
             let command = ChannelCommand::new("x", "y", ChannelAction::Send, "z");
             let begin = Instant::now();
             let outcome = deliver(&driver, &command, "key").await.map_or_else(|failure| failure.outcome(), |receipt| receipt.outcome);
