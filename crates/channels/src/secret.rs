@@ -34,7 +34,7 @@ impl ChannelSecret {
     /// Takes the secret out of text that a service wrote. Each part of it counts: a service may write the signs between them as it likes.
     pub(crate) fn redact(&self, text: &mut Vec<u8>) {
         let parts = self.0.split(|ch: char| !ch.is_ascii_alphanumeric() && !"-_".contains(ch));
-        for part in parts.filter(|part| part.len() >= SHORTEST_PART) {
+        for part in std::iter::once(&*self.0).chain(parts).filter(|part| part.len() >= SHORTEST_PART) {
             if let Cow::Owned(replaced) = replace(text, part.as_bytes()) {
                 *text = replaced;
             }
@@ -59,9 +59,10 @@ mod tests {
     #[test]
     fn every_part_of_a_secret_is_taken_out_wherever_it_is() {
         for (secret, text, expected) in [
-            ("123456:AAbb_cc-dd11", "no /bot123456:AAbb_cc-dd11/getMe", "no /bot123456:(not shown)/getMe"),
+            ("123456:AAbb_cc-dd11", "no /bot123456:AAbb_cc-dd11/getMe", "no /bot(not shown)/getMe"),
             ("123456:AAbb_cc-dd11", "/bot123456%3AAAbb_cc-dd11/ AAbb_cc-dd11", "/bot123456%3A(not shown)/ (not shown)"),
             ("xoxb-1-secretsecret", "invalid token xoxb-1-secretsecret.", "invalid token (not shown)."),
+            ("MT.short.parts", "of MT.short.parts, short", "of (not shown), short"),
             ("short", "a short word", "a short word"),
             ("tokentoken", "tokentokentokentoken x", "(not shown)(not shown) x"),
             ("", "nothing", "nothing"),
