@@ -1,7 +1,8 @@
 mod draft;
+mod recipient;
 mod report;
 
-use haft_contract::ports::{DeliveryMode, JobDraft, WakeMode};
+use haft_contract::ports::{ChannelOffer, DeliveryMode, JobDraft, WakeMode};
 use haft_contract::{AutomationUse, Dialect, Form, FormParameter, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput};
 use haft_macros::ToolMeta;
 use schemars::JsonSchema;
@@ -64,7 +65,8 @@ enum RunMode {
 pub(crate) struct Params {
     /// The action. Defaults to 'list'.
     #[serde(default)]
-    action: CronAction,
+    #[schemars(with = "CronAction", extend("default" = "list"))]
+    action: Option<CronAction>,
     /// For 'update', 'remove', 'run' and 'runs': the job, by id or name.
     #[schemars(extend("x-aliases" = ["job_id", "jobId"]))]
     id: Option<String>,
@@ -139,6 +141,13 @@ pub(crate) struct Params {
 }
 
 impl Params {
+    /// A message with a time and without an action is a job: a list of the others would look as if it had been added.
+    fn action(&self) -> CronAction {
+        let has_time = self.at.is_some() || self.every.is_some() || self.cron.is_some() || self.schedule.is_some();
+        let is_job = self.job.is_some() || (has_time && (self.message.is_some() || self.payload.is_some()));
+        self.action.unwrap_or(if is_job && self.id.is_none() { CronAction::Add } else { CronAction::List })
+    }
+
     fn id(&self) -> Result<&str, ToolError> {
         let id = self.id.as_deref().map(str::trim).filter(|id| !id.is_empty());
         id.ok_or_else(|| ToolError::validation("Missing required parameter: 'id' (the id or the name of a job; 'list' shows them)"))
@@ -162,18 +171,19 @@ impl Tool for Cron {
 
     fn plan(&self, params: &Params, cx: &PlanContext<'_>) -> Result<Plan, ToolError> {
         let automation = cx.automation()?;
-        match params.action {
+        match params.action() {
             CronAction::List | CronAction::Status | CronAction::Runs => return Ok(Plan::nothing()),
             CronAction::Remove | CronAction::Run => params.id().map(|_| ())?,
             CronAction::Wake => params.wake_text().map(|_| ())?,
             CronAction::Add | CronAction::Update => {
-                let draft = draft::read(params)?;
-                if params.action == CronAction::Add {
+                let offers = cx.channels().map(|channels| channels.offers()).unwrap_or_default();
+                let draft = recipient::named(draft::read(params)?, params.action() == CronAction::Update, &offers)?;
+                if params.action() == CronAction::Add {
                     automation.check(&draft)?;
                 } else {
                     params.id().or_else(|error| draft::has_id(params).ok_or(error))?;
                 }
-                return with_delivery(Plan::nothing().configure(AutomationUse::KEY), &draft, cx);
+                return with_delivery(Plan::nothing().configure(AutomationUse::KEY), &draft, &offers, cx);
             }
         }
         Ok(Plan::nothing().configure(AutomationUse::KEY))
@@ -181,19 +191,19 @@ impl Tool for Cron {
 
     async fn execute(&self, params: Params, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let automation = cx.automation();
-        match params.action {
+        match params.action() {
             CronAction::Status => Ok(report::status(&automation.status().await?, &automation.notices(5).await?)),
             CronAction::List => {
                 let is_served = automation.status().await?.is_running;
                 Ok(report::list(automation.list().await?, params.include_disabled != Some(false), is_served))
             }
             CronAction::Add => {
-                let view = automation.add(draft::read(&params)?).await?;
+                let view = automation.add(recipient::named(draft::read(&params)?, false, &offers(cx))?).await?;
                 Ok(report::job("Added", &view, automation.status().await?.is_running))
             }
             CronAction::Update => {
                 let id = params.id().or_else(|error| draft::has_id(&params).ok_or(error))?;
-                let view = automation.update(id, draft::read(&params)?).await?;
+                let view = automation.update(id, recipient::named(draft::read(&params)?, true, &offers(cx))?).await?;
                 Ok(report::job("Changed", &view, automation.status().await?.is_running))
             }
             CronAction::Remove => Ok(report::removed(&automation.remove(params.id()?).await?)),
@@ -220,15 +230,23 @@ impl Tool for Cron {
     }
 }
 
+/// What the configured channels can do; nothing if there are none.
+fn offers(cx: &ToolContext) -> Vec<ChannelOffer> {
+    cx.channels().offers().unwrap_or_default()
+}
+
 /// Where results go is decided on when the job is made.
-fn with_delivery(plan: Plan, draft: &JobDraft, cx: &PlanContext<'_>) -> Result<Plan, ToolError> {
+fn with_delivery(plan: Plan, draft: &JobDraft, offers: &[ChannelOffer], cx: &PlanContext<'_>) -> Result<Plan, ToolError> {
     let plan = match &draft.agent {
         Some(agent) => plan.spawn(agent.as_str()),
         None => plan,
     };
     match (draft.delivery, &draft.channel, &draft.to) {
         (Some(DeliveryMode::Webhook), _, Some(url)) => Ok(plan.connect(cx.connect("POST", url)?)),
-        (_, Some(channel), to) => Ok(plan.send(channel.as_str(), to.as_deref().unwrap_or_default(), true)),
+        (_, Some(channel), to) => {
+            let is_outward = offers.iter().all(|offer| offer.name != *channel || offer.is_outward);
+            Ok(plan.send(channel.as_str(), to.as_deref().unwrap_or_default(), is_outward))
+        }
         _ => Ok(plan),
     }
 }

@@ -2,7 +2,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use haft_contract::ports::{
-    Automation, AutomationStatus, JobNotice, JobRun, JobTarget, JobView, MissedRuns, OverlapRule, ScheduleText, Services,
+    Automation, AutomationStatus, ChannelAction, ChannelCommand, ChannelKind, ChannelReceipt, JobNotice, JobRun, JobTarget, JobView,
+    MessageChannels, MissedRuns, OverlapRule, ScheduleText, Services,
 };
 use haft_contract::{BoxFuture, DynTool, Erased};
 use haft_testkit::{FakeHost, expect_error, run_tool};
@@ -57,8 +58,33 @@ impl Automation for Jobs {
     }
 }
 
+/// One channel.
+struct OneChannel;
+
+impl MessageChannels for OneChannel {
+    fn offers(&self) -> Vec<ChannelOffer> {
+        vec![ChannelOffer {
+            name: "slack".into(),
+            kind: ChannelKind::Slack,
+            actions: vec![ChannelAction::Send],
+            has_attachments: false,
+            has_buttons: false,
+            has_subject: false,
+            default_to: Some("#ops".into()),
+            is_outward: true,
+        }]
+    }
+    fn check(&self, _: &ChannelCommand) -> Result<(), ToolError> {
+        Ok(())
+    }
+    fn perform<'a>(&'a self, _: &'a ChannelCommand, _: &'a str, _: &'a str) -> BoxFuture<'a, Result<ChannelReceipt, ToolError>> {
+        Box::pin(async { unused() })
+    }
+}
+
 fn host() -> (Arc<FakeHost>, Arc<Jobs>) {
     let (host, mut services, jobs) = (FakeHost::new(), Services::default(), Arc::new(Jobs::default()));
+    services.channels = Some(Arc::new(OneChannel));
     services.automation = Some(Arc::clone(&jobs) as _);
     assert!(host.services.set(services).is_ok());
     (host, jobs)
@@ -84,6 +110,9 @@ async fn flat_and_nested_forms_mean_the_same_job() {
     };
     for arguments in [
         json!({"action": "add", "name": "plants", "cron": "0 9 * * 1-5", "zone": "UTC", "message": "water", "session": "main",
+               "timeout_seconds": 60}),
+        json!({"name": "plants", "cron": "0 9 * * 1-5", "zone": "UTC", "message": "water", "session": "main", "timeout_seconds": 60}),
+        json!({"name": "plants", "schedule": {"expr": "0 9 * * 1-5", "tz": "UTC"}, "payload": {"text": "water"}, "session": "main",
                "timeout_seconds": 60}),
         json!({"action": "add", "job": {"name": "plants", "schedule": {"kind": "cron", "expr": "0 9 * * 1-5", "tz": "UTC"},
                "sessionTarget": "main", "payload": {"kind": "systemEvent", "text": "water", "timeoutSeconds": 60}}}),
@@ -156,12 +185,15 @@ fn plan_names_changes_and_destinations() {
         (json!({"action": "runs"}), json!([])),
         (json!({"action": "remove", "id": "j"}), json!([change])),
         (
-            json!({"action": "add", "at": "1h", "message": "x", "channel": "slack", "to": "#ops"}),
-            json!([change, {"effect": "send", "channel": "slack", "to": "#ops"}]),
+            json!({"action": "add", "at": "1h", "message": "x", "channel": "slack", "to": "#dev"}),
+            json!([change, {"effect": "send", "channel": "slack", "to": "#dev"}]),
         ),
+        (json!({"action": "update", "id": "j", "channel": "slack"}), json!([change, {"effect": "send", "channel": "slack", "to": "#ops"}])),
         (json!({"action": "add", "at": "1h", "message": "x", "agent": "coder"}), json!([change, {"effect": "spawn", "agent": "coder"}])),
     ] {
         let prepared = Erased::new(Cron).prepare(arguments.clone(), &PlanContext::new(&*host)).unwrap();
         assert_eq!(serde_json::to_value(prepared.plan().effects()).unwrap(), effects, "{arguments}");
     }
+    let other_recipient = Erased::new(Cron).prepare(json!({"action": "update", "id": "j", "to": "#secret"}), &PlanContext::new(&*host));
+    assert!(other_recipient.is_err(), "the plan does not know the channel");
 }
