@@ -46,6 +46,9 @@ pub(super) fn performed(command: &ChannelCommand, receipt: &ChannelReceipt) -> R
             let details = json!({ "outcome": receipt.outcome, "channel": channel, "to": to, "message_id": receipt.message_id });
             Ok(ToolOutput::text(format!("Delivered: {} by {channel} to {to}.{id}{note}", command.action)).with_details(details))
         }
+        _ if command.action == ChannelAction::Read => {
+            Err(ToolError::new(ErrorKind::NetworkError, format!("{channel} {to} could not be read: {reason}.")))
+        }
         SendOutcome::NotDelivered => Err(ToolError::new(
             ErrorKind::NetworkError,
             format!("Not delivered by {channel} to {to}: {reason}. Change what it names, or tell the user."),

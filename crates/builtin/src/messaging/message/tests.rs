@@ -103,6 +103,8 @@ async fn what_was_not_delivered_or_is_unknown_is_an_error() {
         *channels.answer.lock().unwrap() = ChannelReceipt::failed(outcome, "chat not found");
         let error = expect_error(call(&host, json!({"to": "42", "message": "x"})).await);
         assert_eq!(error, (ErrorKind::NetworkError, expected.into()));
+        let error = expect_error(call(&host, json!({"action": "read", "to": "42"})).await);
+        assert_eq!(error, (ErrorKind::NetworkError, "phone 42 could not be read: chat not found.".into()));
     }
 }
 
