@@ -104,6 +104,11 @@ fn page_is_small_fast_accessible_and_survives_a_restart() {
 }
 
 #[test]
+fn cards_questions_and_lists_are_readable_by_all_in_every_state() {
+    run("looks.test.mjs");
+}
+
+#[test]
 fn canvas_shows_what_agents_make_and_reaches_nothing() {
     run("canvas.test.mjs");
 }

@@ -2,7 +2,10 @@
 
 import { createServer } from 'node:http';
 
-/** A provider that answers with the next step of a script, a text or the arguments of a call of `tool`, and remembers what it was sent. */
+/**
+ * A provider that answers with the next step of a script, and remembers what it was sent. A step is a text, the arguments of a call of
+ * `tool`, or a list of calls: `[['read_file', { path: 'a' }], …]`.
+ */
 export async function scriptedModel(tool) {
   const asked = [];
   const steps = [];
@@ -14,14 +17,12 @@ export async function scriptedModel(tool) {
     request.on('end', () => {
       asked.push(body);
       const next = steps.shift() ?? 'Nothing more.';
+      const calls = Array.isArray(next) ? next : [[tool, next]];
+      const call = ([name, values], at) => ({ id: `c${asked.length}-${at}`, type: 'function', function: { name, arguments: JSON.stringify(values) } });
       const message =
         typeof next === 'string'
           ? { role: 'assistant', content: next }
-          : {
-              role: 'assistant',
-              content: null,
-              tool_calls: [{ id: `c${asked.length}`, type: 'function', function: { name: tool, arguments: JSON.stringify(next) } }],
-            };
+          : { role: 'assistant', content: null, tool_calls: calls.map(call) };
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ choices: [{ index: 0, message, finish_reason: typeof next === 'string' ? 'stop' : 'tool_calls' }] }));
     });

@@ -17,6 +17,7 @@ const SILENT = new Set([
 ]);
 const CHANGING = [
   [/\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)?/g, 'INSTANT'],
+  [/\b[A-Z][a-z]{2} \d\d?, \d{4}\b/g, 'DATE'],
   [/127\.0\.0\.1:\d+/g, 'HOST'],
   [/\b\d\d?:\d\d(:\d\d)?( [AP]M)?/g, 'TIME'],
   [/\b[\d.,]+ (ms|s|min|h)\b/g, 'DURATION'],

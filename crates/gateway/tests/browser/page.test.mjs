@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { before, describe } from 'node:test';
 import { matchTree } from './golden.mjs';
+import { smallTargets, unreachedByTab, weakContrasts } from './looks.mjs';
 import { openWorld, send, turnEnd, visit } from './open.mjs';
 import { step } from './steps.mjs';
 
@@ -97,6 +98,7 @@ describe('page', { timeout: 600_000 }, () => {
       await show(place, phone);
       const width = await phone.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(width <= 360, `${place} is ${width} px wide`);
+      assert.deepEqual(await phone.evaluate(smallTargets), [], `${place} has what a finger does not hit`);
     }
     await show('chat', phone);
     const writing = await phone.until('message', () => document.querySelector('.composer textarea')?.offsetWidth);
@@ -114,6 +116,13 @@ describe('page', { timeout: 600_000 }, () => {
         nameless.map((node) => `${place}: ${node.role.value}`),
         [],
       );
+    }
+  });
+
+  step('every control of every place is reached with Tab, and shows that it has the focus', async () => {
+    for (const place of PLACES) {
+      await show(place);
+      assert.deepEqual(await unreachedByTab(page), [], place);
     }
   });
 
@@ -210,39 +219,6 @@ describe('page', { timeout: 600_000 }, () => {
     assert.deepEqual(page.errors, []);
   });
 });
-
-/** Elements with text of their own whose colours are too near each other. Runs in the page. */
-function weakContrasts() {
-  const canvas = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
-  const rgb = (color, below = [255, 255, 255]) => {
-    canvas.clearRect(0, 0, 1, 1);
-    canvas.fillStyle = color;
-    canvas.fillRect(0, 0, 1, 1);
-    const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
-    return [r, g, b].map((part, at) => (part * a + below[at] * (255 - a)) / 255);
-  };
-  const light = (color) => {
-    const [r, g, b] = color.map((part) => part / 255).map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const back = (element) => {
-    if (!element) return rgb('Canvas');
-    const { backgroundColor } = getComputedStyle(element);
-    return backgroundColor === 'rgba(0, 0, 0, 0)' ? back(element.parentElement) : rgb(backgroundColor, back(element.parentElement));
-  };
-  return [...document.querySelectorAll('haft-shell *')]
-    .filter(
-      (each) =>
-        [...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim()) &&
-        each.checkVisibility() &&
-        !each.closest('.visually-hidden, .skip, :disabled'),
-    )
-    .flatMap((each) => {
-      const [a, b] = [light(rgb(getComputedStyle(each).color)), light(back(each))].sort((x, y) => y - x);
-      const ratio = (a + 0.05) / (b + 0.05);
-      return ratio < 4.5 ? [`${each.tagName}.${each.className}: ${ratio.toFixed(2)}`] : [];
-    });
-}
 
 /** Fills the shown conversation with calls. Runs in the page. */
 async function manyCalls(count) {
