@@ -1,6 +1,5 @@
 //! `tools/call`: a call through the engine, its progress on the way, and its result.
 
-use std::borrow::Cow;
 use std::path::PathBuf;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,7 +13,7 @@ use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, Progr
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, Peer, RoleServer};
 use serde_json::Value;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::approvals::can_ask;
@@ -24,7 +23,7 @@ use super::early_call::EarlyCall;
 use super::input_required::DetachedCall;
 use super::log::{ClientLog, LogSeverity};
 use super::resources;
-use super::routes::{CallMessage, Questions, RouteGuard, level_of};
+use super::routes::{CallMessage, CallMessages, Questions, RouteGuard, level_of};
 use crate::convert::{self, ResultShape};
 
 /// The name under which messages are logged that belong to no call.
@@ -55,10 +54,9 @@ impl ClientSession {
             return Box::pin(self.waiting.advance(&request, call, &context.ct)).await;
         }
         if let Some(early) = EarlyCall::take(&context) {
-            return Box::pin(self.continue_early(request.name, shape, early, context)).await;
+            return Box::pin(self.continue_early(shape, early, context)).await;
         }
-        let slot = Arc::clone(&self.slots).try_acquire_owned();
-        let slot = slot.map_err(|_| ErrorData::internal_error("Too many calls run at once: wait for some of them first.", None))?;
+        let slot = self.slot()?;
         let capabilities = context.client_capabilities();
         let agent = self.agent_of(&context, capabilities.as_ref()).await?;
         let asks = can_ask(capabilities.as_ref());
@@ -73,15 +71,20 @@ impl ClientSession {
         Box::pin(self.waiting.advance(&request, call, &context.ct)).await
     }
 
+    /// A place for a call, of which there are so many.
+    pub(super) fn slot(&self) -> Result<OwnedSemaphorePermit, ErrorData> {
+        let slot = Arc::clone(&self.slots).try_acquire_owned();
+        slot.map_err(|_| ErrorData::internal_error("Too many calls run at once: wait for some of them first.", None))
+    }
+
     /// Answers a call that runs already.
-    async fn continue_early(
+    pub(super) async fn continue_early(
         self: &Arc<Self>,
-        name: Cow<'static, str>,
         shape: ResultShape,
         early: EarlyCall,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let EarlyCall { agent, mut running, messages, route, cancel, slot: _slot } = early;
+        let EarlyCall { name, agent, mut running, messages, route, cancel, slot: _slot } = early;
         let (token, log) = (context.meta.get_progress_token(), Arc::clone(&self.log));
         let run = CallRun { client: Arc::clone(self), agent, shape, peer: context.peer.clone(), token, log };
         let running = async {
@@ -102,7 +105,7 @@ impl ClientSession {
 /// The call of a request.
 pub(super) fn tool_call(request: CallToolRequestParams) -> ToolCall {
     let arguments = Arguments::Json(Value::Object(request.arguments.unwrap_or_default()));
-    ToolCall::new(call_id(), request.name.as_ref(), arguments)
+    ToolCall::new(call_id(), request.name.into_owned(), arguments)
 }
 
 /// What the client is told of a result. Links lead to what was cut from it.
@@ -164,7 +167,7 @@ impl CallRun {
         &self,
         mut running: Pin<&mut (impl Future<Output = ToolResult> + Send)>,
         route: RouteGuard,
-        messages: mpsc::Receiver<CallMessage>,
+        messages: CallMessages,
         name: &str,
     ) -> ToolResult {
         let mut forwarding = pin!(self.forward(messages, name).fuse());
@@ -178,9 +181,9 @@ impl CallRun {
         result
     }
 
-    async fn forward(&self, mut messages: mpsc::Receiver<CallMessage>, tool: &str) {
+    async fn forward(&self, messages: CallMessages, tool: &str) {
         let mut notifier = ProgressNotifier { peer: &self.peer, log: &self.log, token: self.token.as_ref(), last: -1.0 };
-        while let Some(message) = messages.recv().await {
+        while let Some(message) = messages.next().await {
             match message {
                 CallMessage::Progress(progress) => notifier.send(progress, tool).await,
                 CallMessage::Notice(notice) => self.log.send(&self.peer, level_of(&notice), SERVER, notice.message).await,

@@ -3,14 +3,16 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use haft_text::display;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, GetPromptRequestParams, GetPromptResponse,
-    Implementation, InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
-    SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, ErrorCode,
+    GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams, InitializeResult, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
+    UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
-use rmcp::{ErrorData, Peer, RoleServer, ServerHandler};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio_util::sync::CancellationToken;
 
 use super::backend::ToolBackend;
@@ -25,6 +27,25 @@ use crate::convert::ResultShape;
 /// What clients are told about the server.
 const INSTRUCTIONS: &str = "The tools of Haft. Every call passes the policy of its user: a refusal says why, and repeating the call does \
     not help. Output that was cut names a haft:// resource with the whole of it.";
+
+/// The methods that have parameters.
+const METHODS: [&str; 13] = [
+    "completion/complete",
+    "initialize",
+    "logging/setLevel",
+    "ping",
+    "prompts/get",
+    "prompts/list",
+    "resources/list",
+    "resources/read",
+    "resources/subscribe",
+    "resources/templates/list",
+    "resources/unsubscribe",
+    "tools/call",
+    "tools/list",
+];
+/// How much of the name of a method that nobody knows is repeated.
+const LONGEST_METHOD: usize = 200;
 
 /// Answers one client, or requests that stand alone. Cheap to clone.
 #[derive(Clone)]
@@ -52,8 +73,8 @@ impl ToolServer {
     }
 
     /// The client, if its calls can be answered without the SDK.
-    pub(super) fn direct_peer(&self) -> Option<Peer<RoleServer>> {
-        self.own.get()?.direct_peer().cloned()
+    pub(super) fn direct_client(&self) -> Option<&Arc<ClientSession>> {
+        self.own.get().filter(|client| client.direct_peer().is_some())
     }
 
     /// The form of the results of a tool.
@@ -204,6 +225,15 @@ impl ServerHandler for ToolServer {
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
         self.listing().get(name).cloned()
+    }
+
+    /// The SDK also takes a request for one that nobody knows when its parameters are of the wrong kinds.
+    async fn on_custom_request(&self, request: CustomRequest, _: Context) -> Result<CustomResult, ErrorData> {
+        if METHODS.contains(&request.method.as_str()) {
+            let text = format!("The parameters of '{}' are not of the kinds that it takes.", request.method);
+            return Err(ErrorData::invalid_params(text, None));
+        }
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, display::shorten(&request.method, LONGEST_METHOD).into_owned(), None))
     }
 
     async fn call_tool(&self, request: CallToolRequestParams, context: Context) -> Result<CallToolResponse, ErrorData> {

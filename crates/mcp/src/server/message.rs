@@ -78,8 +78,8 @@ pub(super) fn parse(line: &[u8]) -> Result<ParsedLine, Box<MessageFault>> {
     {
         return Ok(ParsedLine::List(id, value));
     }
-    if value.is_array() {
-        return Err(fault(None, ErrorCode::INVALID_REQUEST, "Batches are not supported: send one message a line.".to_owned()));
+    if let Some(refused) = refuse_shape(&value) {
+        return Err(Box::new(refused));
     }
     let (id, is_notification) = (id_of(&value), value.get("method").is_some() && value.get("id").is_none());
     match serde_json::from_value(value) {
@@ -87,6 +87,12 @@ pub(super) fn parse(line: &[u8]) -> Result<ParsedLine, Box<MessageFault>> {
         Err(_) if is_notification => Ok(ParsedLine::Nothing),
         Err(_) => Err(fault(id, ErrorCode::INVALID_REQUEST, "This is not a message of JSON-RPC 2.0 that MCP knows.".to_owned())),
     }
+}
+
+/// Why a message is refused by its shape, which every reader refuses in the same words.
+pub(super) fn refuse_shape(value: &Value) -> Option<MessageFault> {
+    let error = || ErrorData::invalid_request("Batches are not supported: send one message at a time.", None);
+    value.is_array().then(|| MessageFault { id: None, error: error() })
 }
 
 /// The id of a request, unless it is too long to be kept.

@@ -1,13 +1,13 @@
 //! Which client request a running call belongs to, so that its progress and its questions reach that request.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haft_contract::ports::{MessageLevel, ProgressSink, UserMessage, UserMessages};
 use haft_contract::{BoxFuture, CallInfo, Progress, ToolError};
 use rmcp::model::InputResponses;
 use rmcp::{Peer, RoleServer};
-use tokio::sync::mpsc;
+use tokio::sync::Notify;
 
 use super::input_required::QuestionSender;
 
@@ -34,8 +34,65 @@ pub(super) enum Questions {
 
 #[derive(Clone)]
 struct CallRoute {
-    messages: mpsc::Sender<CallMessage>,
+    messages: Arc<MessageQueue>,
     questions: Questions,
+}
+
+/// What a call has said and the client has not heard. Most calls say nothing, and this is small where they do not.
+#[derive(Default)]
+struct MessageQueue {
+    state: Mutex<QueuedMessages>,
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct QueuedMessages {
+    waiting: VecDeque<CallMessage>,
+    has_ended: bool,
+}
+
+impl MessageQueue {
+    fn lock(&self) -> MutexGuard<'_, QueuedMessages> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, message: CallMessage) {
+        let mut state = self.lock();
+        if state.waiting.len() < QUEUE && !state.has_ended {
+            state.waiting.push_back(message);
+            drop(state);
+            self.changed.notify_one();
+        }
+    }
+
+    fn end(&self) {
+        self.lock().has_ended = true;
+        self.changed.notify_one();
+    }
+}
+
+/// The messages of a call, for the one that sends them on.
+pub(super) struct CallMessages(Arc<MessageQueue>);
+
+impl CallMessages {
+    /// The next message; `None` when the call has ended and all were taken.
+    pub(super) async fn next(&self) -> Option<CallMessage> {
+        loop {
+            {
+                let mut state = self.0.lock();
+                match state.waiting.pop_front() {
+                    None if !state.has_ended => {}
+                    message => return message,
+                }
+            }
+            self.0.changed.notified().await;
+        }
+    }
+
+    /// Whether none waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.lock().waiting.is_empty()
+    }
 }
 
 /// The running calls of a client.
@@ -50,10 +107,10 @@ impl CallRoutes {
     }
 
     /// Adds a call, until the guard is dropped.
-    pub(super) fn add(self: &Arc<Self>, call: &str, questions: Questions) -> (RouteGuard, mpsc::Receiver<CallMessage>) {
-        let (messages, receiver) = mpsc::channel(QUEUE);
-        self.lock().insert(call.to_owned(), CallRoute { messages, questions });
-        (RouteGuard { routes: Arc::clone(self), call: call.to_owned() }, receiver)
+    pub(super) fn add(self: &Arc<Self>, call: &str, questions: Questions) -> (RouteGuard, CallMessages) {
+        let messages = Arc::new(MessageQueue::default());
+        self.lock().insert(call.to_owned(), CallRoute { messages: Arc::clone(&messages), questions });
+        (RouteGuard { routes: Arc::clone(self), call: call.to_owned() }, CallMessages(messages))
     }
 
     /// How the user is asked about this call.
@@ -64,7 +121,7 @@ impl CallRoutes {
     fn send(&self, call: &str, message: CallMessage) {
         let route = self.lock().get(call).cloned();
         if let Some(route) = route {
-            route.messages.try_send(message).ok();
+            route.messages.push(message);
         }
     }
 
@@ -72,7 +129,7 @@ impl CallRoutes {
     fn send_to_any(&self, message: CallMessage) {
         let route = self.lock().values().next().cloned();
         if let Some(route) = route {
-            route.messages.try_send(message).ok();
+            route.messages.push(message);
         }
     }
 }
@@ -85,7 +142,8 @@ pub(super) struct RouteGuard {
 
 impl Drop for RouteGuard {
     fn drop(&mut self) {
-        self.routes.lock().remove(&self.call);
+        let ended = self.routes.lock().remove(&self.call);
+        ended.iter().for_each(|route| route.messages.end());
     }
 }
 
@@ -108,5 +166,57 @@ pub(super) fn level_of(message: &UserMessage) -> super::log::LogSeverity {
         MessageLevel::Info => super::log::LogSeverity::Info,
         MessageLevel::Warning => super::log::LogSeverity::Warning,
         MessageLevel::Question => super::log::LogSeverity::Notice,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    fn notice(text: &str) -> CallMessage {
+        CallMessage::Progress(Progress::message(text))
+    }
+
+    fn text(message: Option<CallMessage>) -> Option<String> {
+        match message? {
+            CallMessage::Notice(notice) => Some(notice.message),
+            CallMessage::Progress(progress) => Some(progress.message),
+        }
+    }
+
+    #[tokio::test]
+    async fn messages_come_in_order_and_end_with_their_call() {
+        let routes = Arc::new(CallRoutes::default());
+        let (route, messages) = routes.add("a", Questions::Nobody);
+        assert!(messages.is_empty() && messages.next().now_or_never().is_none());
+        routes.send("a", notice("one"));
+        routes.send("b", notice("of another"));
+        routes.send_to_any(notice("two"));
+        assert!(!messages.is_empty());
+        let waiting =
+            async { [text(messages.next().await), text(messages.next().await), text(messages.next().await), text(messages.next().await)] };
+        let ending = async {
+            tokio::task::yield_now().await;
+            routes.send("a", notice("three"));
+            drop(route);
+            routes.send("a", notice("late"));
+        };
+        let (heard, ()) = tokio::join!(waiting, ending);
+        assert_eq!(heard, [Some("one".to_owned()), Some("two".to_owned()), Some("three".to_owned()), None]);
+    }
+
+    #[tokio::test]
+    async fn messages_that_nobody_takes_are_bounded() {
+        let routes = Arc::new(CallRoutes::default());
+        let (route, messages) = routes.add("a", Questions::Nobody);
+        (0..2 * QUEUE).for_each(|number| routes.send("a", notice(&number.to_string())));
+        drop(route);
+        let mut heard = 0;
+        while messages.next().await.is_some() {
+            heard += 1;
+        }
+        assert_eq!(heard, QUEUE);
     }
 }

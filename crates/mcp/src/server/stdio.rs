@@ -10,7 +10,8 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use haft_text::display;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ErrorData, JsonRpcMessage, MetaObject, RequestId, RequestMetaObject, ServerJsonRpcMessage,
+    ClientJsonRpcMessage, ClientNotification, ErrorData, JsonObject, JsonRpcMessage, MetaObject, RequestId, RequestMetaObject,
+    ServerJsonRpcMessage,
 };
 use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::transport::Transport;
@@ -24,6 +25,8 @@ use tokio_util::sync::CancellationToken;
 use self::output::MessageOutput;
 use super::answer::{push_answer, push_message};
 use super::backend::ToolBackend;
+use super::client_session::ClientSession;
+use super::early_call::{EarlyOutcome, ReadyClient};
 use super::handler::ToolServer;
 use super::message::{DirectCall, MessageFault, ParsedLine, parse};
 use super::pending::PendingRequests;
@@ -167,7 +170,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> StdioTranspor
 
     /// Answers with the tools, or hands the request to the SDK.
     fn accept_list(&mut self, id: &RequestId, message: Value) -> AcceptedMessage {
-        let listing = self.server.direct_peer().map(|_| self.server.listing()).filter(|listing| listing.is_one_page());
+        let listing = self.server.direct_client().map(|_| self.server.listing()).filter(|listing| listing.is_one_page());
         let Some(listing) = listing else {
             return match serde_json::from_value(message) {
                 Ok(message) => self.accept(message),
@@ -184,29 +187,52 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> StdioTranspor
 
     /// Answers a call, or hands it to the SDK.
     fn accept_call(&mut self, call: DirectCall) -> AcceptedMessage {
-        let Some(peer) = self.server.direct_peer().filter(|_| call.is_plain()) else {
+        let Some(client) = self.server.direct_client().filter(|_| call.is_plain()).cloned() else {
             return self.accept(Box::new(call.into_message()));
         };
         let cancel = CancellationToken::new();
         if let Some(refused) = self.begin(&call.id, Some(&cancel)) {
             return refused;
         }
-        self.answer(call, peer, cancel);
+        match (client.ready(), client.direct_peer()) {
+            (Some(ready), _) => self.answer_at_once(call, client, ready, cancel),
+            (None, Some(peer)) => self.answer(call, peer.clone(), cancel),
+            (None, None) => self.pending.end(&call.id),
+        }
         AcceptedMessage::Answered
     }
 
-    /// Runs a call. Most are done at once, and cost no task; others continue behind this.
+    /// Runs a call of a client that has called before. Most are done at once, and cost neither a task nor a context.
+    fn answer_at_once(&mut self, call: DirectCall, client: Arc<ClientSession>, ready: ReadyClient, cancel: CancellationToken) {
+        let DirectCall { id, params, meta } = call;
+        let shape = self.server.shape(&params.name);
+        let early = match client.begin(ready, params, shape, cancel.clone()) {
+            EarlyOutcome::Answered(answer) => {
+                self.pending.end_with(&id, || drop(self.output.push(|line| push_answer(line, id.clone(), answer))));
+                self.has_answers = true;
+                return;
+            }
+            EarlyOutcome::Runs(early) => early,
+        };
+        let Some(peer) = client.direct_peer().cloned() else { return self.pending.end(&id) };
+        let context = context(id.clone(), peer, cancel, meta);
+        let (output, pending) = (Arc::clone(&self.output), Arc::clone(&self.pending));
+        tokio::spawn(async move {
+            let continued = AssertUnwindSafe(client.continue_early(shape, early, context)).catch_unwind().await;
+            let answer = continued.unwrap_or_else(|_| Err(ended_without_result()));
+            pending.end_with(&id, || drop(output.push(|line| push_answer(line, id.clone(), answer))));
+            output.flush().await.ok();
+        });
+    }
+
+    /// Runs a call. Those that are not done at once continue behind this.
     fn answer(&mut self, call: DirectCall, peer: Peer<RoleServer>, cancel: CancellationToken) {
         let DirectCall { id, params, meta } = call;
-        let mut context = RequestContext::new(id.clone(), peer);
-        context.ct = cancel;
-        if let Some(meta) = meta {
-            context.meta = RequestMetaObject(MetaObject(meta));
-        }
+        let context = context(id.clone(), peer, cancel, meta);
         let (server, output, pending) = (self.server.clone(), Arc::clone(&self.output), Arc::clone(&self.pending));
         let mut answering = Box::pin(async move {
-            let panicked = |_| Err(ErrorData::internal_error("The call ended without a result.", None));
-            let answer = AssertUnwindSafe(server.call_tool(params, context)).catch_unwind().await.unwrap_or_else(panicked);
+            let called = AssertUnwindSafe(server.call_tool(params, context)).catch_unwind().await;
+            let answer = called.unwrap_or_else(|_| Err(ended_without_result()));
             pending.end_with(&id, || drop(output.push(|line| push_answer(line, id.clone(), answer))));
         });
         if (&mut answering).now_or_never().is_some() {
@@ -318,6 +344,20 @@ where
         self.output.close().await;
         Ok(())
     }
+}
+
+/// What a call of the usual shape says of itself.
+fn context(id: RequestId, peer: Peer<RoleServer>, cancel: CancellationToken, meta: Option<JsonObject>) -> RequestContext<RoleServer> {
+    let mut context = RequestContext::new(id, peer);
+    context.ct = cancel;
+    if let Some(meta) = meta {
+        context.meta = RequestMetaObject(MetaObject(meta));
+    }
+    context
+}
+
+fn ended_without_result() -> ErrorData {
+    ErrorData::internal_error("The call ended without a result.", None)
 }
 
 /// What became of a message.

@@ -21,6 +21,17 @@ async fn garbage_is_answered_and_the_connection_stays() {
         client.write(format!("{line}\n").as_bytes()).await;
         assert_eq!(client.next().await.unwrap()["error"]["code"], code, "{line}");
     }
+    for (method, params, code) in [
+        ("tools/call", json!({}), -32602),
+        ("tools/call", json!({"name": 5}), -32602),
+        ("tools/call", json!({"name": "say", "arguments": []}), -32602),
+        ("logging/setLevel", json!({"level": "loud"}), -32602),
+        ("resources/read", json!({"uri": []}), -32602),
+        ("tools/calls", json!({}), -32601),
+        ("constructor", json!({}), -32601),
+    ] {
+        assert_eq!(client.request(1, method, params).await["error"]["code"], code, "{method}");
+    }
     client.write(b"\n\r\n  \n").await;
     client.notify("notifications/unheard_of", json!({"a": 1})).await;
     // An answer to a question that nobody asked.

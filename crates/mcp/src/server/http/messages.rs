@@ -15,15 +15,16 @@ use axum::response::{IntoResponse, Response};
 use haft_contract::json::parse_strict;
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResponse, ErrorCode, ProtocolVersion, RequestId, ServerJsonRpcMessage};
+use tokio_util::sync::CancellationToken;
 
 use super::MOST_BYTES;
 use super::guard::SESSION;
 use super::sessions::{HttpSessions, OpenedSession};
 use crate::server::answer::{push_answer, push_message};
 use crate::server::client_session::ClientSession;
-use crate::server::early_call::EarlyOutcome;
+use crate::server::early_call::{EarlyCallSlot, EarlyOutcome};
 use crate::server::handler::ToolServer;
-use crate::server::message::{DirectCall, call_request, id_of};
+use crate::server::message::{DirectCall, MessageFault, call_request, id_of, refuse_shape};
 
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const JSON: &[u8] = b"application/json";
@@ -111,12 +112,16 @@ fn read(bytes: &Bytes) -> Result<BodyMessage, Box<Response>> {
         let error = ErrorData::new(ErrorCode::PARSE_ERROR, format!("The message is not JSON: {why}."), None);
         Box::new(refuse(None, error))
     })?;
-    Ok(match call_request(value) {
-        Ok(call) => BodyMessage::Call(call),
-        Err(value) => match id_of(&value).filter(|_| value.get("method").is_some()) {
-            Some(id) => BodyMessage::Request(id),
-            None => BodyMessage::Other,
-        },
+    let value = match call_request(value) {
+        Ok(call) => return Ok(BodyMessage::Call(call)),
+        Err(value) => value,
+    };
+    if let Some(MessageFault { id, error }) = refuse_shape(&value) {
+        return Err(Box::new(refuse(id, error)));
+    }
+    Ok(match id_of(&value).filter(|_| value.get("method").is_some()) {
+        Some(id) => BodyMessage::Request(id),
+        None => BodyMessage::Other,
     })
 }
 
@@ -160,7 +165,7 @@ impl DirectMessages {
                 self.sessions.note_use(session).await;
                 return Some(json(id, answer));
             }
-            Some(EarlyOutcome::Runs(slot)) => drop(head.extensions.insert(slot)),
+            Some(EarlyOutcome::Runs(call)) => drop(head.extensions.insert(EarlyCallSlot::new(call))),
             None => {}
         }
         // The id is free when the SDK has dropped the request.
@@ -169,8 +174,9 @@ impl DirectMessages {
     }
 
     fn begin(&self, client: &Arc<ClientSession>, call: DirectCall) -> Option<EarlyOutcome> {
+        let ready = client.ready()?;
         let shape = self.server.shape(&call.params.name);
-        client.begin(call.params, shape)
+        Some(client.begin(ready, call.params, shape, CancellationToken::new()))
     }
 }
 
