@@ -69,7 +69,8 @@ fn failure_notice(job: &mut ScheduledJob, run: &JobRun, now: SystemTime) -> Opti
         return None;
     }
     job.noticed = Some(now);
-    let error = shorten(run.error.as_deref().unwrap_or("without a reason"), ERROR_CHARACTERS).into_owned();
+    let error = run.error.as_deref().unwrap_or("without a reason").trim_end_matches('.');
+    let error = shorten(error, ERROR_CHARACTERS);
     let text = match &job.disabled_because {
         Some(why) if !job.enabled => {
             format!("'{}' was turned off: {why}. The last error: {error}. Fix it, then `haft cron resume {}`.", job.name, job.id)
@@ -92,7 +93,7 @@ mod tests {
 
     fn fail(job: &ScheduledJob, retry: RetryAdvice, now: SystemTime) -> (ScheduledJob, Vec<String>) {
         let mut run = run(job, now);
-        (run.state, run.error) = (RunState::Failed, Some("no answer".into()));
+        (run.state, run.error) = (RunState::Failed, Some("no answer.".into()));
         let (after, notices) = after_run(job, &run, retry, now);
         (after.unwrap(), notices.into_iter().map(|notice| notice.text).collect())
     }
@@ -136,7 +137,7 @@ mod tests {
         assert_eq!((retried.next_due, retried.enabled, told.len()), (Some(now + Duration::from_secs(30)), true, 1));
         let (ended, told) = fail(&once, RetryAdvice::IsUseless, now);
         assert_eq!((ended.next_due, ended.enabled), (None, false));
-        assert!(told[0].contains("was turned off: its only run has failed. The last error: no answer."), "{told:?}");
+        assert!(told[0].contains("was turned off: its only run has failed. The last error: no answer. Fix it"), "{told:?}");
         once.failures = 3;
         assert!(!fail(&once, RetryAdvice::MayHelp, now).0.enabled);
         let mut ended = run(&once, now);
