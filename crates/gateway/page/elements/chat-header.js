@@ -1,10 +1,10 @@
 // The head of a conversation: title, state, agent, model, access, menu.
 
-import { accessMenu, badge, button, fill, h, href, linkButton, menuButton, modelMenu, sessionLook, store, toast } from '../core.js';
+import { accessMenu, agentSelect, badge, button, fill, h, href, linkButton, menuButton, modelMenu, sessionLook, store, toast } from '../core.js';
 import { renameSession, sessionMenu } from './session-actions.js';
 
 /** `place` is the conversation: what it shows, and what its head can do with it. */
-export function chatHeader({ getSession, getModel, setModel, isPanelShown, togglePanel, usesBrowser }) {
+export function chatHeader({ getSession, getModel, setModel, getAgent, setAgent, isPanelShown, togglePanel, usesBrowser }) {
   const element = h('header.place-head');
   return { element, update };
 
@@ -31,7 +31,8 @@ export function chatHeader({ getSession, getModel, setModel, isPanelShown, toggl
     const session = getSession();
     const state = store.stateOf(session);
     const access = session?.access ?? store.me?.access;
-    const agent = session?.agent ?? store.me?.agent;
+    const agent = session?.agent ?? getAgent() ?? store.me?.agent;
+    const isChosen = !session && store.can('chat') && store.me?.agents?.length > 1;
     fill(
       element,
       h(
@@ -41,7 +42,9 @@ export function chatHeader({ getSession, getModel, setModel, isPanelShown, toggl
           : 'New session',
       ),
       session && state !== 'idle' && badge(sessionLook(state), '', { role: 'status' }),
-      linkButton(`agent: ${agent}`, href('agents', agent), { title: 'The agent of this session: choose its tools' }),
+      isChosen
+        ? agentSelect(agent, setAgent)
+        : linkButton(`agent: ${agent}`, href('agents', agent), { title: 'The agent of this session: choose its tools' }),
       modelButton(session),
       access && accessButton(session, access),
       usesBrowser() && linkButton('Browser', href('browser', session.id), { title: 'Watch the browser of this session, or take it over' }),

@@ -30,6 +30,8 @@ export default function mount(root, { id, query }) {
   let transcript = null;
   /** The model of the next message, if the user chose one. */
   let nextModel;
+  /** The agent of a new session, if the user chose one. */
+  let nextAgent;
   let panel = null;
   let canvas = null;
   let unseen = 0;
@@ -54,6 +56,10 @@ export default function mount(root, { id, query }) {
     getModel: () => nextModel,
     setModel(model) {
       nextModel = model;
+    },
+    getAgent: () => nextAgent,
+    setAgent(agent) {
+      nextAgent = agent;
     },
     isPanelShown,
     togglePanel,
@@ -219,7 +225,7 @@ export default function mount(root, { id, query }) {
   async function send(text, attachments) {
     let to = id;
     if (!to) {
-      const session = await api.post('/api/sessions');
+      const session = await api.post('/api/sessions', { agent: nextAgent });
       store.putSession(session);
       to = session.id;
       // Loaded before the turn begins, so that each of its events is seen.

@@ -183,6 +183,20 @@ describe('owner', { timeout: 600_000 }, () => {
     assert.deepEqual(page.errors, []);
   });
 
+  step('a new session has the agent that the user chooses for it', async () => {
+    await visit(page, 'chat');
+    await page.find('heading', 'What should the agent do?');
+    await page.evaluate(() => {
+      const agent = document.querySelector('.place-head select[aria-label="Agent"]');
+      agent.value = 'coder';
+      agent.dispatchEvent(new Event('change', { bubbles: true }));
+    });
+    await send(page, 'what time is it?');
+    await page.find('link', 'agent: coder');
+    await page.until('its call', () => document.querySelector('haft-call')?.call.agent === 'coder');
+    await page.until('idle', () => document.querySelector('.composer .stop').hidden);
+  });
+
   step('a save is announced to other pages alone, and what is announced covers nothing', async () => {
     const others = [];
     for (const size of [{}, { width: 360, height: 640, dark: true }]) {
