@@ -7,9 +7,8 @@ use haft_contract::{
     BoxFuture,
     ports::{ApprovalAnswer, ApprovalRequest, Approver},
 };
-use serde_json::Value;
-
 use haft_text::display;
+use serde_json::Value;
 
 use super::Terminal;
 use super::approval_screen::{ApprovalScreen, KeyHint};
@@ -17,6 +16,7 @@ use super::dialogue::Dialogue;
 use super::external_editor::EditableText;
 use super::question::details;
 use crate::output::{live_columns, note_columns};
+use crate::table::wrap;
 
 /// Wider than this, nothing reads better.
 const WIDEST: usize = 120;
@@ -61,7 +61,8 @@ impl TerminalApprover {
         let mut dialogue = Dialogue::begin(&mut source);
         dialogue.count_down(request.time_limit);
         if let (Some(fault), Some(rules)) = (&request.edit_fault, self.take_written(request)) {
-            let head = format!("Not accepted: {}\n", display::escape_line(fault));
+            let said = wrap(&format!("Not accepted: {}", display::escape_line(fault)), columns);
+            let head: String = said.iter().flat_map(|line| [line.as_str(), "\n"]).collect();
             if let Some(answer) = self.write_rules(request, &rules, &head, &mut dialogue).await {
                 return Some(answer);
             }
