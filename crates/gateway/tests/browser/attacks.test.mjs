@@ -1,7 +1,8 @@
 // A browser as the attacker: other sites, and hostile content in what tools return.
 
 import assert from 'node:assert/strict';
-import { before, describe } from 'node:test';
+import { after, before, describe } from 'node:test';
+import { scriptedModel } from './model.mjs';
 import { openWorld, send, turnEnd, visit } from './open.mjs';
 import { otherSite } from './server.mjs';
 import { step } from './steps.mjs';
@@ -221,3 +222,73 @@ describe('attacks', { timeout: 600_000 }, () => {
     assert.equal(await phone.evaluate(async () => (await fetch('/api/me')).status), 401);
   });
 });
+
+/** Pieces of Markdown and HTML that begin or end something, in any order. */
+const PIECES = [
+  '<img src=x onerror="window.hacked=1">',
+  '<script>window.hacked=1</script>',
+  '<svg><script>window.hacked=1</script></svg>',
+  '<math><mtext><img src=x onerror=window.hacked=1></mtext></math>',
+  '<a href="javascript:window.hacked=1">',
+  '[x](javascript:window.hacked=1)',
+  '[x](data:text/html,<script>window.hacked=1</script>)',
+  '![x](http://REMOTE/pixel.png)',
+  '<http://REMOTE/pixel.png>',
+  '<iframe srcdoc="<script>parent.hacked=1</script>">',
+  '<noscript><p title="</noscript><img src=x onerror=window.hacked=1>">',
+  '<style>@import "http://REMOTE/pixel.css";</style>',
+  '<template><script>window.hacked=1</script></template>',
+  '<b id="place" name="body" style="background:url(http://REMOTE/pixel.png)" onclick="window.hacked=1">',
+  '<!--', '-->', '<![CDATA[', ']]>', '```html\n', '\n```\n', '`', '**', '| a | b |\n|---|---|\n', '> ', '\n\n', '</div></p>', '&lt;', '&#x3c;script>',
+  '\u202e', '\u2066', '\u200b',
+];
+
+describe('hostile model', { timeout: 300_000 }, () => {
+  let model;
+  const world = openWorld({
+    first: async (opened) => {
+      opened.seen = [];
+      opened.site = await otherSite((request) => {
+        opened.seen.push(request.url);
+        return {};
+      });
+      model = await scriptedModel('read_file');
+      return { config: `model = "work/m"\n[providers.work]\nprotocol = "openai"\nbase_url = "${model.url}"\n` };
+    },
+  });
+  after(() => model?.close());
+
+  step('no text of a model becomes a script, a handler, a frame, a style or a remote request', async () => {
+    const { page, server, site } = world;
+    const host = new URL(site.url).host;
+    let state = 20_261_119;
+    const random = (below) => {
+      state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+      return (state >>> 8) % below;
+    };
+    for (let round = 0; round < 40; round += 1) {
+      const pieces = Array.from({ length: 25 }, () => PIECES[random(PIECES.length)]);
+      model.steps.push(pieces.join(random(2) ? '' : ' ').replaceAll('REMOTE', host));
+      await send(page, `go ${round}`);
+      await page.until(`answer ${round}`, answered, round);
+      const found = await page.evaluate(() => ({
+        hacked: window.hacked ?? null,
+        elements: document.querySelectorAll('.rendered :is(script, iframe, form, object, embed, style, svg, math, template, noscript, link, base, meta)').length,
+        attributes: [...document.querySelectorAll('.rendered *')].flatMap((each) => [...each.attributes].map(({ name }) => name).filter((name) => /^on|^(style|id|name|srcdoc)$/.test(name))),
+        links: [...document.querySelectorAll('.rendered a[href]')].map((each) => each.protocol).filter((protocol) => !['http:', 'https:', 'mailto:'].includes(protocol)),
+        remote: [...document.querySelectorAll('.rendered img')].map((each) => each.src).filter((source) => source && !source.startsWith('data:')),
+      }));
+      assert.deepEqual(found, { hacked: null, elements: 0, attributes: [], links: [], remote: [] }, pieces.join('|'));
+    }
+    assert.deepEqual(world.seen, []);
+    assert.deepEqual(page.requests.filter((url) => !url.startsWith(server.url) && !url.startsWith('data:') && url !== 'about:blank'), []);
+    assert.deepEqual(page.errors, []);
+  });
+});
+
+/** Whether so many turns are over and shown. Runs in the page. */
+async function answered(before) {
+  const [store] = Object.values(await import('/store.js'));
+  const ends = store.transcripts.get(location.hash.split('/').at(-1))?.items.filter(({ type }) => type === 'turn_end').length;
+  return ends > before && document.querySelector('.composer .stop').hidden && new Promise((done) => requestAnimationFrame(() => done(true)));
+}
