@@ -34,8 +34,9 @@ const WITHOUT_PREVIEWS: u32 = 1 << 2;
 const SILENT: u32 = 1 << 12;
 /// As Discord asks for it; others may be blocked.
 const USER_AGENT: &str = concat!("DiscordBot (haft, ", env!("CARGO_PKG_VERSION"), ")");
-/// A public thread.
+/// A public thread, and the kinds of channels that are threads.
 const PUBLIC_THREAD: u32 = 11;
+const THREADS: std::ops::RangeInclusive<u64> = 10..=12;
 
 /// A bot.
 pub(crate) struct Discord {
@@ -95,6 +96,18 @@ impl Discord {
         // The thread is there: a second try would make another.
         let failed = |failure| SendFailure::unknown(format!("the thread was made, and its message was not sent: {failure}"));
         self.send(&in_thread, key).await.map_err(failed)
+    }
+
+    /// A thread is a channel of its own: rules on the recipient are about the channel that it is in.
+    async fn check_thread(&self, command: &ChannelCommand) -> Result<(), SendFailure> {
+        let Some(thread) = command.thread_id.as_ref().filter(|thread| **thread != command.to) else { return Ok(()) };
+        let before = |failure: SendFailure| SendFailure { certainty: failure.certainty.before_sending(), ..failure };
+        let found = self.call(self.request("GET", &format!("/channels/{}", encoded(thread)))).await.map_err(before)?;
+        let is_thread = found["type"].as_u64().is_some_and(|kind| THREADS.contains(&kind));
+        if is_thread && found["parent_id"] == command.to.as_str() {
+            return Ok(());
+        }
+        Err(SendFailure::refused(format!("{thread} is no thread of the channel {}", command.to)))
     }
 
     async fn read(&self, command: &ChannelCommand) -> Result<ChannelReceipt, SendFailure> {
@@ -165,6 +178,7 @@ impl ChannelDriver for Discord {
 
     fn perform<'a>(&'a self, command: &'a ChannelCommand, key: &'a str) -> BoxFuture<'a, Result<ChannelReceipt, SendFailure>> {
         Box::pin(async move {
+            self.check_thread(command).await?;
             let result = match command.action {
                 ChannelAction::Send | ChannelAction::Reply | ChannelAction::Poll => self.send(command, key).await?,
                 ChannelAction::Thread => self.begin_thread(command, key).await?,
@@ -233,7 +247,7 @@ fn check_choices(command: &ChannelCommand) -> Result<(), String> {
 }
 
 fn is_id(id: &str) -> bool {
-    !id.is_empty() && id.len() <= 20 && id.bytes().all(|byte| byte.is_ascii_digit())
+    !id.is_empty() && id.len() <= 20 && !id.starts_with('0') && id.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn decode(answer: &WireAnswer) -> Result<Value, SendFailure> {

@@ -47,14 +47,23 @@ impl Email {
 
     async fn read(&self, command: &ChannelCommand) -> Result<ChannelReceipt, SendFailure> {
         let mut connection = ImapConnection::open(self.account()?).await?;
-        let mailbox = connection.select(if command.to.contains('@') { MAILBOX } else { &command.to }).await?;
+        // A conversation with one sender, or a mailbox.
+        let sender = Some(command.to.to_ascii_lowercase()).filter(|to| to.contains('@'));
+        let mailbox = connection.select(if sender.is_some() { MAILBOX } else { &command.to }).await?;
         let before = command.before.as_deref().and_then(|uid| uid.parse().ok()).unwrap_or(mailbox.next);
-        let mut uids: Vec<u32> = connection.search(1).await?.into_iter().filter(|uid| *uid < before).collect();
+        let found = match &sender {
+            Some(sender) => connection.search_from(sender).await?,
+            None => connection.search(1).await?,
+        };
+        let mut uids: Vec<u32> = found.into_iter().filter(|uid| *uid < before).collect();
         uids.sort_unstable();
         let skipped = uids.len().saturating_sub(command.limit.min(MOST_FETCHED));
         let mut entries = Vec::new();
         for uid in uids.split_off(skipped) {
             let Some(letter) = connection.fetch(uid).await? else { continue };
+            if sender.is_some() && letter.from() != sender {
+                continue;
+            }
             // With the id by which it can be answered.
             let named = letter.id().filter(|id| is_message_id(id)).map(|id| format!("Message-ID: {id}\n")).unwrap_or_default();
             let text = format!("{named}{}\n{}", letter.subject(), letter.text());

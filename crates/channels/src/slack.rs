@@ -132,8 +132,7 @@ impl ChannelDriver for Slack {
     }
 
     fn check(&self, command: &ChannelCommand) -> Result<(), String> {
-        let is_name = command.to.chars().all(|ch| ch.is_alphanumeric() || "#@-_.".contains(ch));
-        if !is_name {
+        if !is_recipient(&command.to) {
             return Err("a recipient of Slack is #room, or the id of a channel or user".into());
         }
         if !command.files.is_empty() && command.to.starts_with('#') {
@@ -263,6 +262,13 @@ fn blocks(command: &ChannelCommand) -> Value {
 /// Slack knows emoji by name.
 fn reaction(command: &ChannelCommand) -> Value {
     json!({ "channel": command.to, "timestamp": command.message_id, "name": emoji_name(command) })
+}
+
+/// In one way only: rules name it so, and Slack also takes the name of a room without its sign.
+fn is_recipient(to: &str) -> bool {
+    let is_id = to.starts_with(['C', 'D', 'G', 'U', 'W']) && to.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
+    let name = to.strip_prefix(['#', '@']).unwrap_or_default();
+    is_id || (!name.is_empty() && name.chars().all(|ch| ch.is_alphanumeric() || "-_.".contains(ch)))
 }
 
 fn is_emoji_name(name: &str) -> bool {

@@ -85,7 +85,9 @@ impl ChannelDriver for Telegram {
     }
 
     fn check(&self, command: &ChannelCommand) -> Result<(), String> {
-        let is_chat = command.to.parse::<i64>().is_ok() || (command.to.starts_with('@') && command.to.len() > 1);
+        // In one way only: rules name it so.
+        let is_number_of_chat = command.to.parse::<i64>().is_ok_and(|id| id.to_string() == command.to);
+        let is_chat = is_number_of_chat || (command.to.starts_with('@') && command.to.len() > 1);
         let is_number = |id: &Option<String>| id.as_ref().is_none_or(|id| id.parse::<i64>().is_ok());
         let faults = [
             (!is_chat, "a recipient of Telegram is the number of a chat, or @name"),

@@ -163,6 +163,32 @@ async fn servers_tell_of_flags_quote_what_is_empty_and_are_asked_for_bounded_hea
 }
 
 #[tokio::test]
+async fn conversation_with_a_sender_has_no_mail_of_another() {
+    let (port, log) = line_server("* OK IMAP4rev1\r\n", |line| {
+        let (tag, rest) = line.split_once(' ').unwrap_or((line, ""));
+        let done = format!("{tag} OK done\r\n");
+        Some(match rest.split(' ').collect::<Vec<_>>().as_slice() {
+            ["EXAMINE", ..] => format!("* OK [UIDVALIDITY 3] x\r\n* OK [UIDNEXT 9] x\r\n{done}"),
+            // A server finds parts of addresses, and names.
+            ["UID", "SEARCH", ..] => format!("* SEARCH 7 8\r\n{done}"),
+            ["UID", "FETCH", uid, ..] => {
+                let from = if *uid == "7" { "ann@example.org <joann@example.org>" } else { "Ann <Ann@example.org>" };
+                format!("* 1 FETCH (UID {uid} BODY[HEADER]<0> \"From: {from}\" BODY[TEXT]<0> \"hi\")\r\n{done}")
+            }
+            _ => done,
+        })
+    })
+    .await;
+    let mut channel = mail(1);
+    channel.imap_url = Some(format!("imap://127.0.0.1:{port}"));
+    let (_folder, service, _store) = service(vec![channel]);
+    let command = ChannelCommand::new("email", "ann@Example.org", ChannelAction::Read, "");
+    let receipt = service.perform(&command, "s", "c").await.unwrap();
+    assert_eq!(receipt.entries.iter().map(|entry| entry.id.as_str()).collect::<Vec<_>>(), ["8"], "{receipt:?}");
+    assert!(log.lock().unwrap().iter().any(|line| line.ends_with("UID SEARCH FROM \"ann@example.org\"")), "{log:?}");
+}
+
+#[tokio::test]
 async fn newest_mail_is_known_where_the_server_does_not_say_what_comes_next() {
     let (port, _log) = line_server("* OK IMAP4rev1\r\n", |line| {
         let (tag, rest) = line.split_once(' ').unwrap_or((line, ""));

@@ -305,6 +305,32 @@ async fn messages_of_matrix_are_read_before_one_and_within_a_thread() {
 }
 
 #[tokio::test]
+async fn thread_of_discord_is_one_of_the_channel_that_rules_decided_on() {
+    let server = Server::start(Vec::new()).await;
+    let (_folder, service, _store) = service(vec![settings(ChannelKind::Discord, &server.url)]);
+    let thread = |kind: u32, parent: &str| Reply::ok(json!({"id": "7", "type": kind, "parent_id": parent}).to_string());
+    for (number, (found, expected)) in [
+        (thread(11, "42"), SendOutcome::Delivered),
+        (thread(11, "43"), SendOutcome::NotDelivered),
+        // A channel in a category is no thread of it.
+        (thread(0, "42"), SendOutcome::NotDelivered),
+        (Reply::status(404, json!({"message": "Unknown Channel"}).to_string()), SendOutcome::NotDelivered),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        server.answer(vec![found, Reply::ok(success(ChannelKind::Discord))]);
+        let mut command = ChannelCommand::new("discord", "42", ChannelAction::Send, format!("message {number}"));
+        command.thread_id = Some("7".into());
+        let receipt = service.perform(&command, "s", "c").await.unwrap();
+        assert_eq!(receipt.outcome, expected, "{receipt:?}");
+        let lines: Vec<String> = server.received().into_iter().map(|request| request.line).collect();
+        assert_eq!(lines[0], "GET /channels/7");
+        assert_eq!(lines.contains(&"POST /channels/7/messages".to_owned()), expected == SendOutcome::Delivered, "{lines:?}");
+    }
+}
+
+#[tokio::test]
 async fn message_of_several_parts_is_delivered_only_if_all_of_them_are() {
     let file = |name: &str| ChannelFile { name: name.into(), media_type: "text/plain".into(), content: b"content".to_vec() };
     let server = Server::start(Vec::new()).await;

@@ -6,7 +6,7 @@ use haft_contract::ports::{ChannelAction, ChannelCommand, ChannelReceipt};
 use lettre::message::header::{ContentType, Header, HeaderName, HeaderValue};
 use lettre::message::{Attachment, Mailbox, Message, MultiPart, SinglePart};
 use lettre::transport::smtp::authentication::Credentials;
-use lettre::{AsyncSmtpTransport, AsyncTransport, Tokio1Executor};
+use lettre::{Address, AsyncSmtpTransport, AsyncTransport, Tokio1Executor};
 use url::Url;
 
 use crate::SendFailure;
@@ -16,6 +16,7 @@ type Transport = AsyncSmtpTransport<Tokio1Executor>;
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 const SUBJECT: &str = "Message from Haft";
+const ADDRESS: &str = "a recipient of mail is an address alone, such as anna@example.org";
 const FORM: &str = "base_url is the SMTP server: smtps://mail.example.org, or smtp://mail.example.org:587 for STARTTLS";
 
 /// Says that a program wrote a mail (RFC 3834): nothing that answers by itself answers it, so that two of them never write to each other.
@@ -90,13 +91,18 @@ impl SmtpServer {
 
     /// The mail of a command. Its id comes from the key: a receiver knows a mail that comes twice.
     pub(super) fn letter(&self, command: &ChannelCommand, key: &str) -> Result<Message, String> {
-        let to: Mailbox = command.to.parse().map_err(|_| "a recipient of mail is an address, such as anna@example.org".to_owned())?;
+        let to: Address = command.to.parse().ok().filter(|_| is_plain_address(&command.to)).ok_or(ADDRESS)?;
         let subject = command.subject.as_deref().map(str::trim).filter(|subject| !subject.is_empty()).unwrap_or(SUBJECT);
         if subject.chars().any(char::is_control) {
             return Err("the subject has more than one line".into());
         }
         let id = format!("<{}@{}>", crate::signature::sha256(key.as_bytes()), self.from.email.domain());
-        let mut builder = Message::builder().from(self.from.clone()).to(to).subject(subject).message_id(Some(id)).header(AutoSubmitted);
+        let mut builder = Message::builder()
+            .from(self.from.clone())
+            .to(Mailbox::new(None, to))
+            .subject(subject)
+            .message_id(Some(id))
+            .header(AutoSubmitted);
         if let (ChannelAction::Reply, Some(answered)) = (command.action, &command.message_id) {
             if !is_message_id(answered) {
                 return Err("the id of the mail that is answered is not one: it is its Message-ID, such as <1@example.org>".into());
@@ -128,6 +134,11 @@ impl SmtpServer {
         self.transport()?.test_connection().await.map_err(|error| connection_failure(&error))?;
         Ok(self.from.to_string())
     }
+}
+
+/// Whether an address is written in the one way in which rules name it: without a name, quotes, or the number of a server.
+fn is_plain_address(address: &str) -> bool {
+    address.is_ascii() && !address.contains(|ch: char| ch.is_ascii_control() || " \"<>()[],;:\\".contains(ch))
 }
 
 /// Whether it can be the `Message-ID` of a mail.
@@ -201,6 +212,12 @@ mod tests {
             ChannelCommand { to: "anna@example.org\r\nBcc: eve@example.org".into(), ..base.clone() },
             ChannelCommand { to: "anna@example.org, eve@example.org".into(), ..base.clone() },
             ChannelCommand { to: "anna".into(), ..base.clone() },
+            // A rule on the address would not know them.
+            ChannelCommand { to: "Anna <anna@example.org>".into(), ..base.clone() },
+            ChannelCommand { to: "<anna@example.org>".into(), ..base.clone() },
+            ChannelCommand { to: "\"anna\"@example.org".into(), ..base.clone() },
+            ChannelCommand { to: "anna@[203.0.113.5]".into(), ..base.clone() },
+            ChannelCommand { to: "änna@example.org".into(), ..base.clone() },
             ChannelCommand { subject: Some("x\r\nBcc: eve@example.org".into()), ..base.clone() },
             ChannelCommand { message_id: Some("<1>\r\nBcc: eve@example.org".into()), ..base.clone() },
             ChannelCommand { message_id: Some("<1@x>\r\nBcc: <eve@example.org>".into()), ..base.clone() },

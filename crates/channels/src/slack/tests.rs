@@ -38,6 +38,15 @@ fn commands_have_the_form_of_the_web_api() {
 }
 
 #[test]
+fn recipient_is_written_in_one_way() {
+    for (to, expected) in
+        [("#ops", true), ("C0123", true), ("U1", true), ("@ann", true), ("ops", false), ("#", false), ("#a b", false), ("c1", false)]
+    {
+        assert_eq!(is_recipient(to), expected, "{to}");
+    }
+}
+
+#[test]
 fn emoji_have_names() {
     let mut settings = ChannelSettings::new("slack", ChannelKind::Slack);
     settings.token = Ok(ChannelSecret::new("TOKEN"));

@@ -62,6 +62,19 @@ fn files_are_one_document_or_one_album() {
 }
 
 #[test]
+fn chat_is_written_in_the_one_way_that_rules_know() {
+    let mut settings = ChannelSettings::new("phone", ChannelKind::Telegram);
+    settings.token = Ok(ChannelSecret::new("TOKEN"));
+    let telegram = Telegram::new(&settings).unwrap();
+    for (to, expected) in
+        [("42", true), ("-100", true), ("@ann", true), ("+42", false), ("042", false), ("-0", false), ("4 2", false), ("@", false)]
+    {
+        let command = ChannelCommand { to: to.into(), ..command(ChannelAction::Send) };
+        assert_eq!(telegram.check(&command).is_ok(), expected, "{to}");
+    }
+}
+
+#[test]
 fn text_that_files_cannot_have_is_refused_and_not_cut() {
     let mut settings = ChannelSettings::new("phone", ChannelKind::Telegram);
     settings.token = Ok(ChannelSecret::new("TOKEN"));

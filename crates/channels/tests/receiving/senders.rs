@@ -94,7 +94,16 @@ async fn message_without_a_place_is_heard_when_it_comes_again() {
     until(|| setup.host.turns.lock().unwrap().len() == 64).await;
     setup.host.release();
     until(|| setup.server.received().len() == 64).await;
-    assert_eq!(setup.inbox.accept("phone", late()).await, Ok(InboxVerdict::Taken));
+    // A conversation has ended a moment after its answer has arrived. A sender may write 20 messages at once, and then one in two seconds.
+    let mut verdict = Ok(InboxVerdict::Limited);
+    for pause in [50; 15].into_iter().chain([2_100; 8]) {
+        verdict = setup.inbox.accept("phone", late()).await;
+        if verdict != Ok(InboxVerdict::Limited) {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(pause)).await;
+    }
+    assert_eq!(verdict, Ok(InboxVerdict::Taken));
     assert_eq!(setup.inbox.accept("phone", late()).await, Ok(InboxVerdict::Duplicate));
     until(|| setup.server.received().len() == 65).await;
 }
