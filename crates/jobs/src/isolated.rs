@@ -14,7 +14,7 @@ use haft_text::display;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
 use crate::sandboxer::Sandboxer;
-use crate::shell::{Shell, remove_stale_entries};
+use crate::shell::{Shell, remove_stale_entries, run_name};
 use crate::spawn::on_spawn_thread;
 
 /// A program to start.
@@ -104,7 +104,7 @@ impl Drop for ExchangeFolder {
 impl Shell {
     /// Starts a program that sees no file of the session.
     pub(crate) async fn start_isolated(&self, command: IsolatedCommand) -> Result<IsolatedChild, ToolError> {
-        let (number, port) = self.next_port();
+        let (_, port) = self.next_port();
         let failed = {
             let name = command.name.clone();
             move |what: &str, error: &dyn std::fmt::Display| not_started(&name, &format!("{what}: {error}"))
@@ -112,7 +112,7 @@ impl Shell {
         let run_folder = &self.options().folder;
         std::fs::create_dir_all(run_folder).map_err(|error| failed("its folder cannot be created", &error))?;
         remove_stale_entries(run_folder);
-        let own = format!("{}-{}-{number}", std::process::id(), command.name);
+        let own = format!("{}-{}", run_name(), command.name);
         let folder = run_folder.join(&own);
         std::fs::DirBuilder::new().mode(0o700).create(&folder).map_err(|error| failed("its folder cannot be created", &error))?;
         let folder = ExchangeFolder(folder);

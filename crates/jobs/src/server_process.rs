@@ -13,7 +13,7 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
 use crate::environment;
 use crate::sandboxer::Sandboxer;
-use crate::shell::Shell;
+use crate::shell::{Shell, run_name};
 use crate::spawn::on_spawn_thread;
 
 /// The port of the proxy in the sandbox of a server, which has a network of its own.
@@ -100,9 +100,7 @@ impl Shell {
         let (folder, http): (_, &GuardedClient) = (&self.options().folder, self.http());
         let failed = |error: io::Error| not_started(&server.name, &format!("its proxy cannot listen: {error}"));
         std::fs::create_dir_all(folder).map_err(failed)?;
-        let socket = folder.join(format!("{}-mcp-{}.sock", std::process::id(), server.name));
-        // Of a server that has ended.
-        drop(std::fs::remove_file(&socket));
+        let socket = folder.join(format!("{}.sock", run_name()));
         http.proxy(&socket, allowed, None).map(Some).map_err(failed)
     }
 }

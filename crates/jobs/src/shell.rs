@@ -91,7 +91,7 @@ impl Shell {
         }
         let (number, port) = self.next_port();
         let id = format!("job-{number}");
-        let proxy = self.proxy(&id, command, options.egress.clone())?.map(|proxy| CommandProxy { proxy, port });
+        let proxy = self.proxy(command, options.egress.clone())?.map(|proxy| CommandProxy { proxy, port });
         let checkpoint = match options.journal {
             Some(_) => self.take_checkpoint(command).await,
             None => None,
@@ -124,7 +124,7 @@ impl Shell {
 
     /// The egress proxy of a sandboxed command: to the planned hosts, and to those that the gate permits. A container has no way
     /// to it, which is an error only if hosts were planned.
-    fn proxy(&self, id: &str, command: &ShellCommand, gate: Option<Arc<dyn EgressGate>>) -> Result<Option<EgressProxy>, ToolError> {
+    fn proxy(&self, command: &ShellCommand, gate: Option<Arc<dyn EgressGate>>) -> Result<Option<EgressProxy>, ToolError> {
         let hosts = command.effects().iter().filter_map(|effect| match effect {
             Effect::Connect(connect) => NetworkRules::parse_entry(&format!("{}:{}", connect.host, connect.port)).ok(),
             _ => None,
@@ -142,7 +142,7 @@ impl Shell {
         let folder = &self.options().folder;
         std::fs::create_dir_all(folder).map_err(failed)?;
         remove_stale_entries(folder);
-        let socket = folder.join(format!("{}-{id}.sock", std::process::id()));
+        let socket = folder.join(format!("{}.sock", run_name()));
         self.http.proxy(&socket, allowed, gate).map(Some).map_err(failed)
     }
 }
@@ -150,6 +150,12 @@ impl Shell {
 fn proxy_port(number: u64) -> u16 {
     // Always below `PROXY_PORTS`.
     PROXY_PORT + u16::try_from(number % PROXY_PORTS).unwrap_or(0)
+}
+
+/// A name in the folder of runs that nothing else of this process has: several sessions run commands in it at the same time.
+pub(crate) fn run_name() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// Removes the sockets and folders of processes that were killed.

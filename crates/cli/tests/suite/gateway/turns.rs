@@ -141,6 +141,22 @@ fn snapshot_of_a_running_turn_and_later_events_make_the_whole() {
 }
 
 #[test]
+fn sessions_run_commands_at_the_same_time() {
+    let world = World::new();
+    let served = Served::start(&world);
+    let page = served.page();
+    let (long, short) = (page.create(), page.create());
+    let mut events = page.events("");
+    page.post(&format!("/api/sessions/{long}/messages"), &json!({ "text": "run `echo begun; sleep 300`" }));
+    events.until(|name, data| name == "progress" && data["line"] == "begun");
+    let turn = page.turn(&short, "run `echo done`");
+    let own = |(name, data): &&(String, Value)| name == "call" && data["session"] == short.as_str();
+    let call = turn.iter().rev().find(own).map(|(_, data)| &data["call"]).unwrap();
+    assert_eq!((&call["state"], &call["result"]), (&json!("success"), &json!("done")), "{call:#}");
+    assert_eq!(page.post(&format!("/api/sessions/{long}/cancel"), &json!({})).status, 200);
+}
+
+#[test]
 fn stop_answers_what_runs_and_ends_well() {
     let world = World::with_config(ASKS);
     let mut served = Served::start(&world);
