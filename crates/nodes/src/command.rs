@@ -24,13 +24,13 @@ pub(crate) fn effects(node: &NodeSummary, request: &CommandRequest) -> Result<Ve
     let mut effects = vec![on_node(EXEC, display::shorten(&request.command, SHOWN).into_owned())];
     effects.extend(programs(&analysis, &directory).into_iter().map(Effect::Exec));
     if request.directory.is_some() {
-        effects.push(on_node("read", directory.to_string_lossy().into_owned()));
+        effects.push(on_node("read", node.path(&directory.to_string_lossy())));
     }
     let base = match &analysis.directory {
         Directory::Changed(path) => directory.join(path),
         _ => directory,
     };
-    let path = |target: &Target| lexical(&base.join(&target.path)).to_string_lossy().into_owned();
+    let path = |target: &Target| node.path(&lexical(&base.join(&target.path)).to_string_lossy());
     effects.extend(analysis.reads.iter().filter(|target| target.exact).map(|target| on_node("read", path(target))));
     for target in analysis.writes.iter().filter(|target| target.exact) {
         let action = if analysis.deletes.contains(target) { "delete" } else { "write" };

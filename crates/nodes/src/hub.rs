@@ -262,7 +262,9 @@ fn seconds_now() -> u64 {
 
 impl NodeDirectory for NodeHub {
     fn resolve(&self, wanted: &str) -> Result<NodeSummary, ToolError> {
-        self.inner.book.resolve(wanted).map(|node| node.summary())
+        let node = self.inner.book.resolve(wanted)?;
+        let workspace = self.open_nodes().get(&node.id).filter(|open| open.is_open()).map(|open| open.workspace());
+        Ok(NodeSummary { workspace: workspace.filter(|folder| !folder.is_empty()), ..node.summary() })
     }
     fn is_default_host(&self) -> bool {
         self.inner.is_default_host

@@ -64,7 +64,7 @@ impl Tool for Nodes {
         if params.action == NodeAction::Run {
             return cx.node_command(&node, &params.command_request()?);
         }
-        let plan = Plan::nothing().on_node(&node, params.action.as_str(), params.target());
+        let plan = Plan::nothing().on_node(&node, params.action.as_str(), params.target(&node));
         match params.out_path() {
             Some(path) => Ok(plan.write(cx.locate(path)?)),
             None => Ok(plan),

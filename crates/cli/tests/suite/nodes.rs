@@ -281,14 +281,30 @@ fn devices_are_off_until_the_machine_shares_them_and_absent_ones_are_said() {
 
 #[test]
 fn rules_of_the_gateway_name_the_machine_and_what_it_does() {
-    let gateway =
-        World::with_config("rules.allow = ['node(pi:read notes/*)']\nrules.deny = ['node(*:camera_snap*)', 'exec(git push *)']\n[node]");
+    let gateway = World::with_config(
+        "rules.allow = ['node(pi:read notes/*)']\nrules.deny = ['node(*:camera_snap*)', 'node(pi:read private/*)', 'exec(git push *)']\n[node]",
+    );
     let node = World::with_config("[node]\nname = 'pi'");
     node.write("notes/a.md", "A");
     let (_served, _process, name) = start(&gateway, &node);
     assert_eq!(name, "pi");
     assert_eq!(gateway.call("nodes", &json!({"action": "read", "path": "notes/a.md"})).0, 0);
-    assert_eq!(refused(&gateway, "nodes", &json!({"action": "read", "path": "other.md"})).0, "permission_denied");
+    assert_eq!(gateway.call("nodes", &json!({"action": "read", "path": "./x/../notes/a.md"})).0, 0);
+    node.write("other.md", "O");
+    for path in ["other.md", "notes/../other.md"] {
+        assert_eq!(refused(&gateway, "nodes", &json!({"action": "read", "path": path})).0, "permission_denied", "{path}");
+    }
+    node.write("private/key", "K");
+    let absolute = node.file("private/key").canonicalize().unwrap();
+    for (path, expected) in [
+        ("private/key", "permission_denied"),
+        ("./x/../private/key", "permission_denied"),
+        (absolute.to_str().unwrap(), "validation_error"),
+    ] {
+        let arguments = json!({"action": "read", "path": path}).to_string();
+        let answer = gateway.run(&["call", "nodes", &arguments, "--json", "--access", "full-access"]).json();
+        assert_eq!(answer["error_type"], expected, "{path}: {answer}");
+    }
     let camera = refused(&gateway, "nodes", &json!({"action": "camera_snap"}));
     assert_eq!(camera.0, "permission_denied");
     let explained = gateway.run(&["explain", "exec", "{\"command\":\"git push origin\",\"host\":\"node\"}", "--json"]).json();

@@ -1,7 +1,9 @@
 //! Port for nodes: paired machines that run calls under their own policy.
 
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
+use haft_text::paths::lexical;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -26,6 +28,30 @@ pub struct NodeSummary {
     /// The folder that its relative paths start from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
+}
+
+impl NodeSummary {
+    /// A path on the node as rules name it, in one way only: relative to the folder of the node if it is beneath it, without `.` and `..`.
+    pub fn path(&self, path: &str) -> String {
+        let path = Path::new(path.trim());
+        let beneath =
+            self.workspace.as_deref().and_then(|root| lexical(&Path::new(root).join(path)).strip_prefix(root).ok().map(Path::to_owned));
+        let clean = beneath.unwrap_or_else(|| without_dots(path));
+        if clean.as_os_str().is_empty() { ".".to_owned() } else { clean.to_string_lossy().into_owned() }
+    }
+}
+
+/// The path without `.`, and without `..` but at its beginning.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for part in path.components() {
+        match (part, clean.components().next_back()) {
+            (Component::CurDir, _) | (Component::ParentDir, Some(Component::RootDir)) => {}
+            (Component::ParentDir, Some(Component::Normal(_))) => drop(clean.pop()),
+            (part, _) => clean.push(part),
+        }
+    }
+    clean
 }
 
 /// A machine that asks to be paired.
@@ -73,4 +99,30 @@ pub trait NodeDirectory: Send + Sync {
     fn reject<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<(), ToolError>>;
     /// Makes a call, which ends there when the future is dropped.
     fn call(&self, call: NodeCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn path_of_a_node_is_written_in_one_way() {
+        let node = |workspace: Option<&str>| NodeSummary { workspace: workspace.map(str::to_owned), ..NodeSummary::default() };
+        for (path, known, unknown) in [
+            ("a/b", "a/b", "a/b"),
+            (" ./a//b/ ", "a/b", "a/b"),
+            ("x/../a/./b", "a/b", "a/b"),
+            ("", ".", "."),
+            (".", ".", "."),
+            ("/work/here/a", "a", "/work/here/a"),
+            ("/work/here", ".", "/work/here"),
+            ("/work/x/../here/a", "a", "/work/here/a"),
+            ("../here/a", "a", "../here/a"),
+            ("../other/a", "../other/a", "../other/a"),
+            ("/etc/../../etc/x", "/etc/x", "/etc/x"),
+            ("/work/hereafter/a", "/work/hereafter/a", "/work/hereafter/a"),
+        ] {
+            assert_eq!((node(Some("/work/here")).path(path).as_str(), node(None).path(path).as_str()), (known, unknown), "{path}");
+        }
+    }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use haft_contract::ports::NodeCall;
+use haft_contract::ports::{NodeCall, NodeSummary};
 use haft_contract::{ErrorKind, ToolError, ToolOutput};
 use haft_text::display;
 use serde_json::json;
@@ -62,6 +62,11 @@ impl OpenNode {
             next: AtomicU64::new(1),
             ended: stop.child_token(),
         })
+    }
+
+    /// The folder that its relative paths start from, as it says.
+    pub(crate) fn workspace(&self) -> String {
+        self.about.lock().unwrap_or_else(PoisonError::into_inner).workspace.clone()
     }
 
     pub(crate) fn about(&self) -> About {
@@ -150,6 +155,7 @@ impl OpenNode {
 
     /// Makes a call. When the future is dropped, the node is told that nobody waits.
     pub(crate) async fn call(self: Arc<Self>, call: NodeCall) -> Result<ToolOutput, ToolError> {
+        check_paths(&call.effects, self.workspace())?;
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
         {
@@ -195,7 +201,7 @@ impl OpenNode {
         match answer {
             NodeAnswer::Failed(kind, message) => Err(ToolError::new(kind, format!("On the node '{name}': {message}"))),
             NodeAnswer::Done(output, done) => {
-                let root = self.about().workspace;
+                let root = self.workspace();
                 match first_beyond(&permitted(effects, Path::new(&root)), &done) {
                     None => Ok(output),
                     Some(beyond) => {
@@ -218,6 +224,23 @@ fn bounded(about: &About) -> About {
         actions: about.actions.iter().take(64).map(|action| short(action)).collect(),
         platform: short(&about.platform),
         workspace: about.workspace.chars().take(4096).collect(),
+    }
+}
+
+/// Rules compare paths as they are written. Who planned a call may not have known the folder of the node.
+fn check_paths(effects: &serde_json::Value, workspace: String) -> Result<(), ToolError> {
+    let node = NodeSummary { workspace: Some(workspace).filter(|folder| !folder.is_empty()), ..NodeSummary::default() };
+    let is_file = |effect: &&serde_json::Value| {
+        let action = effect["action"].as_str().unwrap_or_default();
+        effect["effect"] == "node" && ["read", "write", "list", "delete"].contains(&action)
+    };
+    let targets = effects.as_array().into_iter().flatten().filter(is_file).filter_map(|effect| effect["target"].as_str());
+    match targets.map(|target| (target, node.path(target))).find(|(target, path)| target != path) {
+        None => Ok(()),
+        Some((target, path)) => {
+            let (target, path) = (display::shorten(target, 200), display::shorten(&path, 200));
+            Err(ToolError::validation(format!("Nothing was done: write '{path}' for '{target}', as rules name it.")))
+        }
     }
 }
 
@@ -259,6 +282,29 @@ impl Drop for CallGuard {
         node.waiting().remove(&id);
         if node.is_open() && tokio::runtime::Handle::try_current().is_ok() {
             tokio::spawn(async move { node.writer.lock().await.send(&Frame::Cancel { id }, &[]).await });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn path_that_rules_know_otherwise_is_not_sent() {
+        let check = |action: &str, target: &str| {
+            check_paths(&json!([{"effect": "node", "action": action, "target": target}]), "/work".into())
+                .map_err(|error| error.message().to_owned())
+        };
+        for (action, target) in
+            [("read", "a/b"), ("list", "."), ("read", "/etc/x"), ("write", "../x"), ("camera_snap", "/work/a"), ("exec", "cat ./a")]
+        {
+            assert_eq!(check(action, target), Ok(()), "{action} {target}");
+        }
+        let message = "Nothing was done: write 'private/key' for '/work/private/key', as rules name it.";
+        assert_eq!(check("read", "/work/private/key"), Err(message.into()));
+        for (action, target) in [("write", "./a"), ("delete", "x/../a"), ("list", "../work/a"), ("read", "")] {
+            assert!(check(action, target).is_err(), "{action} {target}");
         }
     }
 }

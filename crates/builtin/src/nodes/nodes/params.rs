@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use haft_contract::ports::NodeSummary;
 use haft_contract::{CommandRequest, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -160,10 +161,9 @@ impl Params {
     }
 
     /// What the effect names.
-    pub(super) fn target(&self) -> String {
+    pub(super) fn target(&self, node: &NodeSummary) -> String {
         let target = match self.action {
-            NodeAction::Read | NodeAction::Write => self.path.as_deref(),
-            NodeAction::List => return non_blank(self.path.as_ref()).unwrap_or(".").to_owned(),
+            NodeAction::Read | NodeAction::Write | NodeAction::List => return node.path(self.path.as_deref().unwrap_or_default()),
             NodeAction::CameraSnap => self.device_id.as_deref(),
             NodeAction::ScreenRecord => return self.screen_index.unwrap_or(0).to_string(),
             NodeAction::Invoke => self.invoke_command.as_deref(),

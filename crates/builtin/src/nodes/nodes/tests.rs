@@ -68,6 +68,12 @@ async fn every_action_makes_its_call_with_its_plan() {
             json!([node("read", "a.txt")]),
         ),
         (
+            json!({"action": "read", "path": "./x/../a.txt"}),
+            "read_file",
+            json!({"path": "./x/../a.txt", "again": true}),
+            json!([node("read", "a.txt")]),
+        ),
+        (
             json!({"action": "write", "path": "a", "content": ""}),
             "write_file",
             json!({"path": "a", "content": ""}),
