@@ -63,9 +63,7 @@ enum RunMode {
 
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Params {
-    /// The action. Defaults to 'list'.
-    #[serde(default)]
-    #[schemars(with = "CronAction", extend("default" = "list"))]
+    /// The action. Without one, a message with a time is 'add', and otherwise 'list'.
     action: Option<CronAction>,
     /// For 'update', 'remove', 'run' and 'runs': the job, by id or name.
     #[schemars(extend("x-aliases" = ["job_id", "jobId"]))]

@@ -67,6 +67,20 @@ fn user_asks_for_a_reminder_sees_it_runs_it_now_and_turns_it_off() {
 }
 
 #[test]
+fn message_with_a_time_is_a_job_also_without_an_action() {
+    let world = World::new();
+    let added = world.run(&["call", "cron", &json!({"message": "water", "cron": "0 9 * * 1-5"}).to_string()]);
+    assert!(added.stdout.starts_with("Added 'water'"), "{}", added.all());
+    // A job names a channel that is there, also when it is changed.
+    for arguments in
+        [json!({"message": "x", "every": "1h", "channel": "fax", "to": "1"}), json!({"action": "update", "id": "water", "to": "#dev"})]
+    {
+        let refused = world.run(&["call", "cron", &arguments.to_string(), "--json"]);
+        assert_eq!(refused.json()["error_type"], "validation_error", "{}", refused.all());
+    }
+}
+
+#[test]
 fn result_of_an_isolated_job_is_announced_where_it_was_scheduled() {
     let world = World::new();
     world.write("a.txt", "sharpen the axe\n");
