@@ -245,26 +245,31 @@ impl<'a> EventParser<'a> {
     }
 
     fn pass_over_string(&mut self) -> Option<()> {
-        let (quoted, is_escaped) = self.raw_string()?;
-        if is_escaped { serde_json::from_str::<IgnoredAny>(quoted).ok().map(drop) } else { Some(()) }
+        let start = self.at;
+        let is_escaped = self.skip_string()?;
+        if is_escaped { serde_json::from_str::<IgnoredAny>(&self.text[start..self.at]).ok().map(drop) } else { Some(()) }
     }
 
     fn string(&mut self) -> Option<Cow<'a, str>> {
-        match self.raw_string()? {
-            (quoted, false) => Some(Cow::Borrowed(&quoted[1..quoted.len() - 1])),
-            (quoted, true) => serde_json::from_str(quoted).ok().map(Cow::Owned),
+        let start = self.at;
+        let is_escaped = self.skip_string()?;
+        if is_escaped {
+            serde_json::from_str(&self.text[start..self.at]).ok().map(Cow::Owned)
+        } else {
+            Some(Cow::Borrowed(&self.text[start + 1..self.at - 1]))
         }
     }
 
-    /// A string with its quotes, and whether it has escapes, which are not checked.
-    fn raw_string(&mut self) -> Option<(&'a str, bool)> {
+    /// Goes to the end of a string; whether it has escapes, which are not checked. A part of the text is made of it only where it is read:
+    /// each looks whether its ends are whole characters, and an event has twenty strings.
+    fn skip_string(&mut self) -> Option<bool> {
         let bytes = self.text.as_bytes();
-        let (start, mut escaped) = (self.at, false);
+        let mut escaped = false;
         self.at += 1;
         loop {
             self.at += find_special(&bytes[self.at..])? + 1;
             match bytes[self.at - 1] {
-                b'"' => return Some((&self.text[start..self.at], escaped)),
+                b'"' => return Some(escaped),
                 b'\\' => (self.at, escaped) = (self.at + 1, true),
                 _ => return None,
             }
