@@ -61,7 +61,14 @@ fn rendered(text: &str) -> String {
     SANITISER.clean(&raw).to_string()
 }
 
-/// Events with code blocks rendered by us, and pictures as links.
+/// Tags that models write where Markdown has none of its own. Every other one is shown as it was written: a text with `<T>` in it stays
+/// whole, and nothing that the model wrote is hidden.
+fn is_plain_tag(tag: &str) -> bool {
+    let name = tag.trim_start_matches(['<', '/']).trim_end_matches(['>', '/', ' ']);
+    ["br", "sub", "sup", "kbd", "mark"].contains(&name)
+}
+
+/// Events with code blocks rendered by us, pictures as links, and HTML as text.
 struct WithCode<'t> {
     events: Parser<'t>,
 }
@@ -88,6 +95,10 @@ impl<'t> Iterator for WithCode<'t> {
             // A picture of another server would tell it that this text was read; a link does so only when it is followed.
             Event::Start(Tag::Image { link_type, dest_url, title, id }) => Some(Event::Start(Tag::Link { link_type, dest_url, title, id })),
             Event::End(TagEnd::Image) => Some(Event::End(TagEnd::Link)),
+            Event::Html(text) => Some(Event::Text(text)),
+            Event::InlineHtml(tag) if !is_plain_tag(&tag) => Some(Event::Text(tag)),
+            Event::Start(Tag::HtmlBlock) => Some(Event::Start(Tag::Paragraph)),
+            Event::End(TagEnd::HtmlBlock) => Some(Event::End(TagEnd::Paragraph)),
             event => Some(event),
         }
     }
@@ -224,8 +235,26 @@ mod tests {
             "<p style=\"position:fixed\" onclick=x class=evil id=root>t</p>",
         ] {
             let html = markdown(text).to_lowercase();
+            // Text has no '<' of its own.
+            let tags: String = html.split('<').skip(1).map(|tag| format!("<{}>", tag.split('>').next().unwrap_or_default())).collect();
             for bad in BAD {
-                assert!(!html.contains(bad), "{text:?} gives {html}");
+                assert!(!tags.contains(bad), "{text:?} gives {html}");
+            }
+        }
+    }
+
+    #[test]
+    fn html_of_a_model_is_text_that_nothing_hides() {
+        for (text, parts) in [
+            ("Use Vec<T> and <T: Send>.", &["Vec&lt;T&gt;", "&lt;T: Send&gt;."][..]),
+            ("a <!-- hidden --> <b onclick=x>c</b>", &["&lt;!-- hidden --&gt;", "&lt;b onclick=x&gt;c&lt;/b&gt;"]),
+            ("<div hidden>\nsecret\n</div>\n\nnext", &["&lt;div hidden&gt;\nsecret", "<p>next</p>"]),
+            ("<!-- begun\n\nnot ended", &["&lt;!-- begun", "not ended"]),
+            ("x<sup>2</sup> <kbd>Esc</kbd>\n\n| a<br>b |\n|---|\n", &["x<sup>2</sup> <kbd>Esc</kbd>", "a<br>b"]),
+        ] {
+            let html = markdown(text);
+            for part in parts {
+                assert!(html.contains(part), "{part} is not in {html}");
             }
         }
     }

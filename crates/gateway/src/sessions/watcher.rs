@@ -1,5 +1,6 @@
 //! Events of a turn as events of the server.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haft_agent::{TurnEvent, TurnWatcher};
@@ -97,11 +98,28 @@ impl TurnWatcher for LiveSession {
                     self.hub.send("changed", None, &json!({ "what": "changes" }));
                 }
             }
-            TurnEvent::Notice(text) => self.tell(|live| live.notice(text)),
+            TurnEvent::Notice(text) => self.tell(|live| live.notice(&for_page(text))),
             TurnEvent::Message(message) => self.tell(|live| live.message(message)),
             TurnEvent::Todos(todos) => self.send("todos", json!({ "todos": todos })),
             TurnEvent::End(end) => self.tell(|live| live.end(end)),
             _ => {}
         }
+    }
+}
+
+/// A word to the user at a terminal, as one to the user of a page: there Ctrl-C copies.
+fn for_page(text: &str) -> Cow<'_, str> {
+    const KEY: &str = "; Ctrl-C stops it.";
+    if text.contains(KEY) { text.replace(KEY, "; Stop ends it.").into() } else { text.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notices_name_what_the_page_has() {
+        assert_eq!(for_page("No answer. Retry 1 of 4 in 0.9 s; Ctrl-C stops it."), "No answer. Retry 1 of 4 in 0.9 s; Stop ends it.");
+        assert_eq!(for_page("Ctrl-C"), "Ctrl-C");
     }
 }
