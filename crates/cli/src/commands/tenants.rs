@@ -6,6 +6,7 @@ mod users;
 
 use std::path::{Path, PathBuf};
 
+use haft_store::FileBlobs;
 use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::json;
 
@@ -33,6 +34,8 @@ pub(crate) fn run(common: &Common, command: &TenantsCommand, output: &Output) ->
 }
 
 fn add(common: &Common, tenants: &TenantsFolder, request: &AddTenantArgs, output: &Output) -> Result<Exit, Failure> {
+    // The data folder is made private, or refused, before there is something in it that is not of the store.
+    FileBlobs::open(&wire::data_folder()?)?;
     let _lock = tenants.lock()?;
     let tenant = tenants.folder_for(&request.name)?;
     if tenant.path().exists() {

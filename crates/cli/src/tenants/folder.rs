@@ -51,7 +51,10 @@ impl TenantsFolder {
         }
         let names: Vec<String> = self.list().iter().map(TenantFolder::name).collect();
         let near = haft_text::suggest::nearest(name, names.iter().map(String::as_str));
-        let help = near.first().map_or_else(|| format!("`haft tenants add {name}` makes it"), |near| format!("did you mean '{near}'?"));
+        let help = near.first().map_or_else(
+            || format!("`haft tenants list` shows them, and `haft tenants add {name}` makes it"),
+            |near| format!("did you mean '{near}'?"),
+        );
         Err(Failure::failed("not_found", format!("there is no tenant '{name}'")).help(help))
     }
 

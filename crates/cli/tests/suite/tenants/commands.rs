@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::suite::gateway::Served;
 use crate::suite::harness::World;
 
 #[test]
@@ -59,4 +60,26 @@ fn users_have_at_most_the_scopes_of_their_team_and_no_secret_is_stored() {
     assert_eq!(run(&["dismiss", "acme", "ann"]).code, 0);
     assert_eq!(run(&["team", "acme", "support"]).code, 0);
     assert_eq!(run(&["show", "acme", "--json"]).json()["teams"], json!({}));
+}
+
+#[test]
+fn tenant_in_a_folder_that_others_may_see_makes_it_private_or_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = World::new();
+    let state = world.state();
+    let with_mode = |mode: u32| {
+        std::fs::create_dir_all(&state).unwrap();
+        std::fs::set_permissions(&state, PermissionsExt::from_mode(mode)).unwrap();
+    };
+    with_mode(0o755);
+    std::fs::write(state.join("notes.txt"), "").unwrap();
+    let ran = world.run(&["tenants", "add", "acme"]);
+    assert!(ran.code != 0 && ran.stderr.contains("it holds other things ('notes.txt')"), "{ran:?}");
+    assert!(!state.join("tenants").exists());
+    std::fs::remove_file(state.join("notes.txt")).unwrap();
+    with_mode(0o755);
+    assert_eq!(world.run(&["tenants", "add", "acme"]).code, 0);
+    // Its server can be started.
+    assert_eq!(state.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    Served::start(&world);
 }
