@@ -118,7 +118,8 @@ fn fault_of(error: &tokio_postgres::Error) -> ServerFault {
         ("57P01" | "57P02" | "57P03" | "57P05", _) | (_, "08") => ServerFault::Unreachable,
         ("53300", _) => ServerFault::TooManyConnections,
         ("25006", _) => ServerFault::ReadOnly,
-        (_, "53" | "58") => ServerFault::Full,
+        // One that misses a file of its own is broken, and not full.
+        ("58030", _) | (_, "53") => ServerFault::Full,
         ("3D000" | "42501", _) | (_, "28") => ServerFault::Refused,
         (_, "22" | "23" | "54") => ServerFault::Rejected,
         _ => ServerFault::Other,
