@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use haft_contract::ports::{BrowserScreen, BrowserScreens, CanvasCommand, CanvasPages};
 use haft_contract::{BoxFuture, ErrorKind, ToolError};
-use haft_gateway::{RemoteCanvas, RemoteCanvasAnswer, RemoteEvent, RemoteMessage, RemoteScreenAnswer, canvas_outcome};
+use haft_gateway::{
+    RemoteCanvas, RemoteCanvasAnswer, RemoteEvent, RemoteMessage, RemoteScreenAnswer, RemoteScreenAsk, canvas_outcome,
+};
 use haft_store::new_uuid;
 use serde_json::{Value, json};
 use tokio::time::{Instant, interval, timeout_at};
 
-use super::reach::ServerReach;
+use super::reach::{ReplyPath, ServerReach};
 
 /// How long pages have to say that they show what was sent.
 const SEEN: Duration = Duration::from_secs(2);
@@ -118,6 +120,6 @@ async fn answer_servers(reach: ServerReach, session: String, screen: Weak<dyn Br
     tell(false).await;
 }
 
-async fn answer(screen: Arc<dyn BrowserScreen>, ask: haft_gateway::RemoteScreenAsk, reply: super::reach::ReplyPath) {
+async fn answer(screen: Arc<dyn BrowserScreen>, ask: RemoteScreenAsk, reply: ReplyPath) {
     reply.send(json!(RemoteScreenAnswer::of(&*screen, ask).await)).await;
 }
