@@ -122,6 +122,25 @@ const NAMESPACES: &[i32] = &[
 /// Both inject input into a terminal as if the user typed it.
 const TERMINAL_REQUESTS: &[u64] = &[libc::TIOCSTI, 0x541c];
 
+/// Calls that set a mode, and which argument it is. The mode of `openat2` is in memory, but what is created with it is empty, and loses
+/// the bit when it is written.
+#[cfg(target_arch = "x86_64")]
+const MODES: &[(&str, i64, u8)] = &[
+    ("chmod", libc::SYS_chmod, 1),
+    ("fchmod", libc::SYS_fchmod, 1),
+    ("fchmodat", libc::SYS_fchmodat, 2),
+    ("fchmodat2", FCHMODAT2, 2),
+    ("mknod", libc::SYS_mknod, 1),
+    ("mknodat", libc::SYS_mknodat, 2),
+];
+#[cfg(not(target_arch = "x86_64"))]
+const MODES: &[(&str, i64, u8)] =
+    &[("fchmod", libc::SYS_fchmod, 1), ("fchmodat", libc::SYS_fchmodat, 2), ("fchmodat2", FCHMODAT2, 2), ("mknodat", libc::SYS_mknodat, 2)];
+/// The same on every machine.
+const FCHMODAT2: i64 = 452;
+/// A program that runs as its owner would stay after the sandbox, for other users of the machine.
+const SET_USER: u64 = 0o4000;
+
 /// Installs the filter for this process and its children.
 ///
 /// # Errors
@@ -156,6 +175,9 @@ fn refused(sockets: Sockets, tracing: Tracing) -> Result<SeccompRules, BackendEr
     rules.insert(libc::SYS_clone, new_namespace.collect::<Result<_, _>>()?);
     let typing = TERMINAL_REQUESTS.iter().map(|request| SeccompRule::new(vec![condition(1, SeccompCmpOp::Eq, *request)?]));
     rules.insert(libc::SYS_ioctl, typing.collect::<Result<_, _>>()?);
+    for (_, call, argument) in MODES {
+        rules.insert(*call, vec![SeccompRule::new(vec![condition(*argument, SeccompCmpOp::MaskedEq(SET_USER), SET_USER)?])?]);
+    }
     rules.insert(libc::SYS_socket, socket_rules(sockets)?);
     // Both ends of a pair are inside; other families than this would only load a driver.
     rules.insert(libc::SYS_socketpair, vec![none_of(0, &[libc::AF_UNIX])?]);
@@ -302,6 +324,19 @@ mod tests {
         ];
         for (arguments, allowed) in cases {
             assert_eq!(is_allowed(arguments), allowed, "{arguments:?}");
+        }
+    }
+
+    #[test]
+    fn no_program_that_runs_as_its_owner_is_made() {
+        let program = program(Sockets::Inside, Tracing::Nobody).unwrap();
+        for (name, call, argument) in MODES {
+            for (mode, allowed) in [(0o755, true), (0o2755, true), (0o1777, true), (0o4755, false), (0o6000, false)] {
+                let mut arguments = [0o4000; 3];
+                arguments[usize::from(*argument)] = mode;
+                let answer = run(&program, u32::try_from(*call).unwrap(), NATIVE, arguments).0;
+                assert_eq!(answer == libc::SECCOMP_RET_ALLOW, allowed, "{name} {mode:o}");
+            }
         }
     }
 

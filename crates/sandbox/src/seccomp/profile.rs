@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use super::{NAMESPACES, REFUSED, REFUSED_OF_THE_MACHINE, TERMINAL_REQUESTS};
+use super::{MODES, NAMESPACES, REFUSED, REFUSED_OF_THE_MACHINE, SET_USER, TERMINAL_REQUESTS};
 
 /// The kernel reads these arguments as 32 bits.
 const WHOLE: u64 = 0xffff_ffff;
@@ -20,6 +20,7 @@ pub(crate) fn profile() -> Value {
     let mut rules = vec![refuse(&names, libc::EPERM, &[]), refuse(&["clone3"], libc::ENOSYS, &[])];
     rules.extend(NAMESPACES.iter().map(|flag| bits("clone", 0, u64::from(flag.unsigned_abs()), u64::from(flag.unsigned_abs()))));
     rules.extend(TERMINAL_REQUESTS.iter().map(|request| bits("ioctl", 1, WHOLE, *request)));
+    rules.extend(MODES.iter().map(|(call, _, argument)| bits(call, *argument, SET_USER, SET_USER)));
     let families = (0..FAMILIES).filter(|family| ![libc::AF_INET, libc::AF_INET6].contains(family));
     rules.extend(families.map(|family| bits("socket", 0, WHOLE, u64::from(family.unsigned_abs()))));
     let types = (0..=TYPE).filter(|kind| *kind != u64::from(libc::SOCK_STREAM.unsigned_abs()));
