@@ -1,6 +1,6 @@
 //! Restoring an entry of the quarantine.
 
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -49,13 +49,14 @@ impl Quarantine {
             }
             Err(_) => None,
         };
-        let parent = target.parent().unwrap_or(Path::new("/"));
-        DirBuilder::new().recursive(true).create(parent)?;
+        let relative = target.strip_prefix("/").map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+        let name = target.file_name().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+        // No link was on the way to it when it was taken: one that is there now was made by a command, perhaps.
+        let root = Tree::open(Path::new("/"))?;
+        root.make_parents(relative)?;
+        let (parent, _) = root.parent(relative)?;
         let folder = self.folder.join(&record.id);
         moving::open(&folder.join(ENTRY), record.mode)?;
-        // The user chose the folder, perhaps through a link.
-        let parent = Tree::open(&parent.canonicalize()?)?;
-        let name = target.file_name().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
         moving::move_entry(&Tree::open(&folder)?, Path::new(ENTRY), &parent, Path::new(name))?;
         remove_folder(&folder);
         Ok(replaced)

@@ -87,6 +87,23 @@ fn restored_entry_replaces_another_only_by_force_and_that_one_is_kept() {
 }
 
 #[test]
+fn entry_is_not_restored_through_a_link_that_was_not_there() {
+    let place = Place::new();
+    let outside = place.root.join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::create_dir(place.path("d")).unwrap();
+    fs::write(place.path("d/.envrc"), "run").unwrap();
+    let record = place.quarantine.find(&place.put("d/.envrc")).unwrap();
+    fs::remove_dir(place.path("d")).unwrap();
+    symlink(&outside, place.path("d")).unwrap();
+    place.quarantine.restore(&record, false).unwrap_err();
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+    fs::remove_file(place.path("d")).unwrap();
+    place.quarantine.restore(&record, false).unwrap();
+    assert_eq!(fs::read_to_string(place.path("d/.envrc")).unwrap(), "run");
+}
+
+#[test]
 fn links_are_moved_and_never_followed() {
     let place = Place::new();
     let outside = place.root.join("outside");
