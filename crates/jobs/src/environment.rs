@@ -60,6 +60,23 @@ pub(crate) fn without_writable_path(
     environment
 }
 
+/// The search path with the folders of the private home last, as far as they are not the user's own: a program that an earlier command
+/// has left there does not run in place of one of the system.
+pub(crate) fn with_private_programs_last(
+    mut environment: Vec<(OsString, OsString)>,
+    home: &Path,
+    read_only: &[Bind],
+) -> Vec<(OsString, OsString)> {
+    let is_private = |folder: &PathBuf| folder.starts_with(home) && !read_only.iter().any(|bind| folder.starts_with(&bind.at));
+    for (_, value) in environment.iter_mut().filter(|(name, _)| name == "PATH") {
+        let (private, others): (Vec<PathBuf>, Vec<PathBuf>) = std::env::split_paths(value).partition(is_private);
+        if let Ok(path) = std::env::join_paths(others.into_iter().chain(private)) {
+            *value = path;
+        }
+    }
+    environment
+}
+
 /// Refuses variables that may not be set.
 pub(crate) fn check_all(variables: &[(String, String)]) -> Result<(), ToolError> {
     variables.iter().try_for_each(|(name, value)| check(name, value))
@@ -122,6 +139,14 @@ mod tests {
             let expected = format!("Environment variable '{name}' may not be set: it can make a program run other code. Leave it out.");
             assert_eq!((error.kind(), error.message()), (ErrorKind::PermissionDenied, &*expected));
         }
+    }
+
+    #[test]
+    fn programs_of_the_private_home_are_found_last() {
+        let path = |value: &str| vec![("PATH".into(), value.into()), ("HOME".into(), "/h".into())];
+        let own = [Bind::same("/h/.nvm/bin")];
+        let sorted = with_private_programs_last(path("/h/.local/bin:/h/.nvm/bin:/usr/bin:/h/.cargo/bin:/bin"), Path::new("/h"), &own);
+        assert_eq!(sorted, path("/h/.nvm/bin:/usr/bin:/bin:/h/.local/bin:/h/.cargo/bin"));
     }
 
     #[test]

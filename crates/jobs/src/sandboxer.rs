@@ -325,6 +325,10 @@ fn command(
     }
     // Also where the workspace is read-only: an earlier command may have put a program there.
     let clean = environment::without_writable_path(environment::clean(&[], terminal), roots, &policy.view.read_only);
+    let clean = match &policy.view.home {
+        Some(home) => environment::with_private_programs_last(clean, &home.at, &policy.view.read_only),
+        None => clean,
+    };
     let own = planned.environment().iter().map(|(name, value)| (name.into(), value.into())).collect();
     command.environment = environment::with_variables(environment::with_variables(clean, variables), own);
     if sandbox.has_own_root() {
@@ -337,7 +341,8 @@ fn command(
     command
 }
 
-fn too_large(uncovered: &[String]) -> ToolError {
+/// What is said of a workspace in which not everything can be looked for.
+pub(crate) fn too_large(uncovered: &[String]) -> ToolError {
     let why = uncovered.join("; ");
     let advice = "Work in a smaller folder, or set sandbox.mode = \"preferred\" to accept that";
     ToolError::new(ErrorKind::SandboxUnavailable, format!("The command was not run: {why}. {advice}."))
