@@ -56,7 +56,7 @@ impl JobStart {
             self.command = self.command.with_read_only_view();
         }
         let mut attempts = Attempts::begin();
-        let began = Instant::now();
+        let asked_at = Instant::now();
         loop {
             let (sandboxer, changes) = (Arc::clone(&sandboxer), Arc::clone(&changes));
             let root = sandboxer.files().root().to_owned();
@@ -75,7 +75,7 @@ impl JobStart {
                         return Err(keeps_moving(&root));
                     }
                 },
-                Err(error) if is_beside_mover(&error) && began.elapsed() < MOST_WAIT => tokio::time::sleep(PAUSE).await,
+                Err(error) if is_beside_mover(&error) && asked_at.elapsed() < MOST_WAIT => tokio::time::sleep(PAUSE).await,
                 Err(error) if was_moved(&error) => {
                     if !attempts.may_try_again() {
                         return Err(keeps_moving(&root));

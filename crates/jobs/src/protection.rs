@@ -19,8 +19,10 @@ use crate::changes::{StagedRepository, remove_folder};
 use crate::git::{GitOverlays, NewRepository, RemovedRepository, find_git_folders, sanitize_new};
 use crate::guarded_paths::GuardedPaths;
 use crate::moved_workspace::{MovedPath, note_identities};
-use crate::quarantine::{FolderCache, Guard, Origin, Quarantine, find_existing};
-use crate::sandboxer::{ShellOptions, unavailable};
+use crate::quarantine::{FolderCache, Guard, Origin, Quarantine, WalkExtent, find_existing};
+use crate::sandboxer::{ShellOptions, too_large, unavailable};
+
+const TOO_MANY_FOLDERS: &str = "the workspace has too many folders to look through all of them for what Git and other programs trust";
 
 /// The guards of one run.
 #[derive(Debug)]
@@ -74,6 +76,9 @@ impl RunProtection {
         let folder = RunFolder(new_folder(&options.view_folder).map_err(|error| no_folder(&options.view_folder, error))?);
         let quarantine = Quarantine::new(&options.quarantine).with_retention(options.quarantine_retention);
         let existing = find_existing(files, folders, quarantine.data_folder());
+        if options.required && !existing.is_complete {
+            return Err(too_large(&[TOO_MANY_FOLDERS.to_owned()]));
+        }
         let writable = paths.writable.clone();
         let found = find_git_folders(&existing.git, &writable);
         // The pointer of a linked worktree is checked afterwards instead of mounted, so that Git can remove the worktree.
@@ -120,6 +125,7 @@ impl RunProtection {
         let guard = Guard::new(&existing.protected, &git).with_mounts(&mounted).with_read_only(&read_only);
         let guard = guard.with_repositories(existing.git.iter().chain(&existing.bare));
         let guard = guard.with_folders(Arc::clone(folders)).with_run_by_git(existing.run_by_git);
+        let guard = guard.with_unknown_parts(!existing.is_complete);
         let (git, removed) = (Arc::new(Mutex::new(Some(git))), Arc::default());
         let removals = if is_staged { None } else { serve_removals(&git, &removed, &writable, &quarantine, &origin, &options.folder) };
         let (files, refused, folder, removal) = (Arc::clone(files), Mutex::default(), Mutex::new(Some(folder)), Mutex::default());
@@ -143,7 +149,7 @@ impl RunProtection {
 
     /// Looks for protected names while the command runs, after a look at the changes of the user. Blocks.
     pub(crate) fn watch(&self) {
-        let (found, _) = self.check();
+        let (found, _) = self.check(WalkExtent::Running);
         self.refused.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
     }
 
@@ -155,7 +161,7 @@ impl RunProtection {
         report.refused.extend(self.removed.lock().unwrap_or_else(PoisonError::into_inner).iter().map(removal));
         // Whatever came last may be the command's.
         self.guard.accept_changes(|| None);
-        let (found, is_complete) = self.check();
+        let (found, is_complete) = self.check(WalkExtent::Ended);
         let mut refused = std::mem::take(&mut *self.refused.lock().unwrap_or_else(PoisonError::into_inner));
         refused.extend(found);
         (report, refused, is_complete)
@@ -184,6 +190,7 @@ impl RunProtection {
                 old_config: None,
                 kept: &[],
                 staged: Some((staged, path)),
+                is_running: false,
                 quarantine,
                 origin,
             };
@@ -191,8 +198,8 @@ impl RunProtection {
         }
     }
 
-    fn check(&self) -> (Vec<RefusedChange>, bool) {
-        let (mut refused, is_complete) = self.guard.check(&self.files, &self.quarantine, &self.origin);
+    fn check(&self, extent: WalkExtent) -> (Vec<RefusedChange>, bool) {
+        let (mut refused, is_complete) = self.guard.check(&self.files, &self.quarantine, &self.origin, extent);
         for path in self.guarded.iter().flat_map(GuardedPaths::find_new) {
             let why = "a rule holds back changes of it".to_owned();
             let quarantined = self.quarantine.put(&path, &why, &self.origin).ok();

@@ -15,7 +15,7 @@ use std::time::SystemTime;
 use haft_contract::{EntryKind, QuarantineRecord, RetentionLimit};
 use ring::rand::{SecureRandom, SystemRandom};
 
-pub(crate) use self::guard::{FolderCache, Guard, find_existing};
+pub(crate) use self::guard::{FolderCache, Guard, WalkExtent, find_existing};
 pub use self::restore::RestoreError;
 use crate::CommandRetention;
 use crate::changes::{remove_folder, write_private};

@@ -3,6 +3,7 @@
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -11,7 +12,7 @@ use haft_contract::RefusedChange;
 use super::apply::Applier;
 use super::config::{MAX_BYTES, MergedConfig, Scope, merge, normalize};
 use super::content::Content;
-use super::pointer::{lies_in, named_folder, path_of};
+use super::pointer::{lies_in, named_folder, named_path, path_of};
 use super::report::Reporter;
 use super::rules::{Class, Owner, classify};
 use super::tree::Tree;
@@ -41,6 +42,8 @@ pub(crate) struct NewRepository<'a> {
     pub(crate) kept: &'a [PathBuf],
     /// Where it is now, and where it belongs, if it is staged.
     pub(crate) staged: Option<(&'a Path, &'a Path)>,
+    /// Whether the command still runs: what it has added to repositories with overlays is not there yet.
+    pub(crate) is_running: bool,
     pub(crate) quarantine: &'a Quarantine,
     pub(crate) origin: &'a Origin,
 }
@@ -59,6 +62,9 @@ fn sanitize(git: &Path, new: &NewRepository, reporter: &mut Reporter) -> io::Res
     let metadata = git.symlink_metadata()?;
     if metadata.is_dir() {
         return Cleaner::new(new, git, None)?.clean(reporter);
+    }
+    if new.is_running && metadata.is_file() && named_path(git).is_some_and(|named| lies_in(&named, new.overlaid)) {
+        return Ok(());
     }
     let folder = if metadata.is_file() { named_folder(git, new.writable) } else { None };
     match folder.filter(|folder| !leads_into_data(git, folder, new)) {
@@ -104,6 +110,7 @@ impl<'a> Cleaner<'a> {
     }
 
     fn folder(&mut self, path: &Path, depth: usize, reporter: &mut Reporter) -> io::Result<()> {
+        self.tree.folder(path)?.open_to_owner()?;
         for name in self.tree.names(path)? {
             self.seen += 1;
             if self.seen > MAX_ENTRIES || depth > MAX_DEPTH {
@@ -119,9 +126,18 @@ impl<'a> Cleaner<'a> {
                 && let Some((entry, why)) = self.refusal(&path, &metadata)
             {
                 reporter.quarantine(&self.tree, &entry, &self.path.join(&entry), why);
+            } else if metadata.is_file() && metadata.nlink() > 1 && !path.starts_with("objects") {
+                self.separate(&path)?;
             }
         }
         Ok(())
+    }
+
+    /// Gives a file content of its own: a later command could change it by another name, which the overlay of this folder does not
+    /// cover.
+    fn separate(&self, path: &Path) -> io::Result<()> {
+        let bytes = self.tree.read(path, Content::Index.max_bytes())?;
+        Applier::new(&self.tree, &self.tree).write(path, &bytes)
     }
 
     /// Whether a hook was not here, and its folder changed: a rename of the folder leaves the times of what is in it.

@@ -39,12 +39,16 @@ pub(crate) fn find_git_folders(entries: &[PathBuf], writable: &[PathBuf]) -> Git
 
 /// The folder that a `.git` file names, if it lies in a writable root and no link leads to it.
 pub(super) fn named_folder(entry: &Path, writable: &[PathBuf]) -> Option<PathBuf> {
-    let parent = entry.parent()?;
-    let text = Tree::open(parent).ok()?.read(Path::new(entry.file_name()?), LONGEST).ok()?;
-    let named = path_of(text.strip_prefix(b"gitdir:")?)?;
-    let folder = normalize(&parent.join(named));
+    let folder = named_path(entry)?;
     let is_real = folder.is_dir() && folder.canonicalize().is_ok_and(|real| real == folder);
     (is_real && lies_in(&folder, writable)).then_some(folder)
+}
+
+/// The path in a `.git` file, whatever is there.
+pub(super) fn named_path(entry: &Path) -> Option<PathBuf> {
+    let parent = entry.parent()?;
+    let text = Tree::open(parent).ok()?.read(Path::new(entry.file_name()?), LONGEST).ok()?;
+    Some(normalize(&parent.join(path_of(text.strip_prefix(b"gitdir:")?)?)))
 }
 
 /// The repository's folder of a linked worktree, which holds that of the worktree; else the folder itself.

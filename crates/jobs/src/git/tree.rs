@@ -5,6 +5,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -64,6 +65,19 @@ impl Tree {
 
     pub(crate) fn metadata(&self) -> io::Result<Metadata> {
         File::from(self.0.try_clone()?).metadata()
+    }
+
+    /// Gives the owner all rights to the folder, without which it cannot be looked through or changed. Whether one was missing.
+    pub(crate) fn open_to_owner(&self) -> io::Result<bool> {
+        use std::os::fd::AsRawFd;
+        let mode = self.metadata()?.mode() & 0o7777;
+        if mode & 0o700 == 0o700 {
+            return Ok(false);
+        }
+        // The handle itself may be one that only names the folder.
+        let changed = rustix::fs::chmod(format!("/proc/self/fd/{}", self.0.as_raw_fd()), Mode::from_raw_mode(mode | 0o700));
+        changed.or_else(|_| rustix::fs::fchmod(&self.0, Mode::from_raw_mode(mode | 0o700)))?;
+        Ok(true)
     }
 
     /// A folder beneath it.

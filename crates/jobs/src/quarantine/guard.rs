@@ -39,8 +39,8 @@ use haft_sandbox::RunActivity;
 
 pub(crate) use self::folders::FolderCache;
 use self::replaced::{ReplacedFiles, UserChanges};
-pub(crate) use self::walk::find_existing;
 use self::walk::find_new;
+pub(crate) use self::walk::{WalkExtent, find_existing};
 use super::moving::replace_file;
 use super::{Origin, Quarantine};
 use crate::git::{GitOverlays, NewRepository, sanitize_new};
@@ -141,6 +141,8 @@ pub(crate) struct Guard {
     folders: Arc<FolderCache>,
     /// What Git runs or trusts because its settings name it.
     run_by_git: Vec<PathBuf>,
+    /// Whether everything was looked at before the run.
+    knows_all: bool,
 }
 
 impl Guard {
@@ -159,7 +161,13 @@ impl Guard {
             removed: Mutex::default(),
             folders: Arc::default(),
             run_by_git: Vec::new(),
+            knows_all: true,
         }
+    }
+
+    /// For a workspace of which not everything was looked at.
+    pub(crate) fn with_unknown_parts(self, has_some: bool) -> Self {
+        Self { knows_all: !has_some, ..self }
     }
 
     /// With paths that Git runs or trusts because its settings name them.
@@ -199,14 +207,20 @@ impl Guard {
     }
 
     /// Finds what may not be there, after the repositories were settled.
-    pub(crate) fn find(&self, files: &LocalFiles, data: &Path) -> Findings {
-        find_new(files, self, data)
+    pub(crate) fn find(&self, files: &LocalFiles, data: &Path, extent: WalkExtent) -> Findings {
+        find_new(files, self, data, extent)
     }
 
     /// Moves what may not be there to quarantine, restores what was there before, and cleans new repositories. The changes of the user
     /// were accepted before. The second value says whether everything was looked at. Blocks.
-    pub(crate) fn check(&self, files: &LocalFiles, quarantine: &Quarantine, origin: &Origin) -> (Vec<RefusedChange>, bool) {
-        let Findings { protected, deleted, repositories, is_complete } = self.find(files, quarantine.data_folder());
+    pub(crate) fn check(
+        &self,
+        files: &LocalFiles,
+        quarantine: &Quarantine,
+        origin: &Origin,
+        extent: WalkExtent,
+    ) -> (Vec<RefusedChange>, bool) {
+        let Findings { protected, deleted, repositories, is_complete } = self.find(files, quarantine.data_folder(), extent);
         let mut refused: Vec<_> = protected.into_iter().map(|(path, why)| self.take_back(path, why, quarantine, origin)).collect();
         refused.extend(deleted.into_iter().map(|(path, why)| self.restore(path, format!("its deletion was taken back: {why}"), None)));
         let writable = files.writable();
@@ -220,6 +234,7 @@ impl Guard {
                 old_config: self.snapshot.bytes(&git.join("config")).filter(|_| was_here),
                 kept: &kept,
                 staged: None,
+                is_running: extent == WalkExtent::Running,
                 quarantine,
                 origin,
             };

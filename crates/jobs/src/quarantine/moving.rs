@@ -20,7 +20,13 @@ pub(super) fn move_entry(from: &Tree, entry: &Path, to: &Tree, name: &Path) -> i
         let mode = Mode::from_raw_mode(folder.mode() & 0o777 | 0o700);
         rustix::fs::chmodat(source.as_fd(), source_name, mode, AtFlags::empty())?;
     }
-    match renameat(source.as_fd(), source_name, target.as_fd(), target_name) {
+    let rename = || renameat(source.as_fd(), source_name, target.as_fd(), target_name);
+    let renamed = match rename() {
+        // A command may have taken the rights to the folder away.
+        Err(Errno::ACCESS) if source.open_to_owner()? => rename(),
+        renamed => renamed,
+    };
+    match renamed {
         Ok(()) => return Ok(()),
         Err(Errno::XDEV) => {}
         Err(error) => return Err(error.into()),
@@ -86,6 +92,7 @@ pub(super) fn open(path: &Path, mode: u32) -> io::Result<()> {
 pub(super) fn replace_file(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     let root = Tree::open(Path::new("/"))?;
     let (folder, name) = root.parent(path.strip_prefix("/").map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?)?;
+    folder.open_to_owner()?;
     let mut draft = std::ffi::OsString::from(".haft-restored-");
     draft.push(name);
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;

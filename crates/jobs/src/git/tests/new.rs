@@ -25,6 +25,7 @@ impl World {
             old_config,
             kept: &[self.work.join(git).join("hooks/update")],
             staged: None,
+            is_running: false,
             quarantine: &quarantine,
             origin: &origin,
         };
@@ -65,6 +66,20 @@ fn new_repositories_stay_as_git_makes_them() {
         assert_eq!(listing(&world.work), before, "{script}: nothing changed");
         assert!(source.exists());
     }
+}
+
+/// A later command sees an overlay of the repository, and could change what has a name elsewhere without it.
+#[test]
+fn files_of_a_new_repository_have_no_second_name() {
+    let world = World::empty();
+    let script = "git init -q n; git -C n commit -q --allow-empty -m x; ln n/.git/config plain; ln n/.git/HEAD head";
+    assert_eq!(world.make(script, "n/.git"), []);
+    let before = listing(&world.work.join("n"));
+    for name in ["plain", "head"] {
+        fs::write(world.work.join(name), "changed").unwrap();
+    }
+    assert_eq!(listing(&world.work.join("n")), before);
+    world.git_ok(&["-C", "n", "log", "-1"]);
 }
 
 /// Every file with its content.

@@ -33,10 +33,10 @@ impl Run {
         self.world.sandboxed(&self.overlays, &script.replace("$MARKER", &self.world.root.join("marker").to_string_lossy()));
         let (quarantine, origin) = (self.world.quarantine(), Origin::default());
         let mut refused = self.overlays.settle(&self.files.writable(), &quarantine, &origin).refused;
-        let (more, is_complete) = self.guard.check(&self.files, &quarantine, &origin);
+        let (more, is_complete) = self.guard.check(&self.files, &quarantine, &origin, WalkExtent::Ended);
         assert!(is_complete);
         refused.extend(more);
-        let (again, _) = self.guard.check(&self.files, &quarantine, &origin);
+        let (again, _) = self.guard.check(&self.files, &quarantine, &origin, WalkExtent::Ended);
         assert_eq!(again, [], "a second look finds nothing more");
         let mut paths: Vec<_> =
             refused.iter().map(|refused| refused.path.strip_prefix(&self.world.work).unwrap().to_string_lossy().into_owned()).collect();

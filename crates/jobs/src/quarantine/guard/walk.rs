@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs::{self, FileType, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use haft_contract::ports::FileSystem;
 use haft_host::{LocalFiles, may_be_protected, paths_run_by_git};
@@ -11,13 +12,17 @@ use haft_host::{LocalFiles, may_be_protected, paths_run_by_git};
 use super::folders::{FolderCache, ListedFolder, is_git};
 use super::{Findings, Guard};
 use crate::changes::change_time;
-use crate::git::is_harmless_list;
+use crate::git::{Tree, is_harmless_list};
 use crate::own_data::OwnData;
 
 /// Part of what is checked out, so that Git must be able to replace it: its content is checked.
 const SUBMODULES: &str = ".gitmodules";
-/// Entries that are looked at; beyond them a walk is not complete.
-const MAX_ENTRIES: usize = 200_000;
+/// Folders that are looked at; beyond them a walk is not complete.
+const MAX_FOLDERS: usize = 1_000_000;
+/// The same while a command runs: the walk is made every second.
+const MAX_FOLDERS_WATCHED: usize = 200_000;
+/// Names in a folder that take as long as a folder.
+const NAMES_PER_FOLDER: usize = 32;
 /// Files that are looked at in one place that Git runs.
 const MAX_RUN_BY_GIT: usize = 1_000;
 /// Generated folders: packages bring protected names, which nothing acts on there. Repositories are looked for all the same.
@@ -34,12 +39,23 @@ pub(crate) struct Existing {
     pub(crate) bare: Vec<PathBuf>,
     /// What Git runs or trusts because the settings of a repository name it: for [`Guard::with_run_by_git`].
     pub(crate) run_by_git: Vec<PathBuf>,
+    /// Whether everything was looked at.
+    pub(crate) is_complete: bool,
+}
+
+/// How far a walk goes after a run began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WalkExtent {
+    /// The command still runs, and is looked at again.
+    Running,
+    /// The command has ended: all that it may have made is looked at.
+    Ended,
 }
 
 /// Looks through the writable roots before a run, not through the data of this program.
 pub(crate) fn find_existing(files: &LocalFiles, cache: &FolderCache, data: &Path) -> Existing {
     let mut existing = Existing::default();
-    walk(files, cache, data, |folder| {
+    existing.is_complete = walk(files, cache, data, Walk { most: MAX_FOLDERS, since: None }, |folder| {
         if folder.is_private {
             return;
         }
@@ -105,9 +121,15 @@ fn find_new_run_by_git(guard: &Guard, roots: &[PathBuf]) -> Vec<(PathBuf, String
 }
 
 /// Looks for what is new or changed since a run began.
-pub(super) fn find_new(files: &LocalFiles, guard: &Guard, data: &Path) -> Findings {
+pub(super) fn find_new(files: &LocalFiles, guard: &Guard, data: &Path, extent: WalkExtent) -> Findings {
     let mut findings = Findings::default();
-    findings.is_complete = walk(files, &guard.folders, data, |folder| {
+    let most = match extent {
+        WalkExtent::Running => MAX_FOLDERS_WATCHED,
+        // It took longer to make them.
+        WalkExtent::Ended if guard.knows_all => usize::MAX,
+        WalkExtent::Ended => MAX_FOLDERS,
+    };
+    findings.is_complete = walk(files, &guard.folders, data, Walk { most, since: Some(guard.started) }, |folder| {
         if folder.is_bare && !guard.is_known(folder.path) {
             findings.repositories.push(folder.path.to_owned());
         }
@@ -187,17 +209,37 @@ struct Folder<'a> {
     is_private: bool,
 }
 
+/// How a walk is made.
+#[derive(Debug, Clone, Copy)]
+struct Walk {
+    /// How many folders are looked at.
+    most: usize,
+    /// When the command began, which may have closed folders: those are opened.
+    since: Option<SystemTime>,
+}
+
+impl Walk {
+    /// Gives the owner rights to a folder that changed meanwhile; `None` if that was not so, or does not help.
+    fn open(self, path: &Path, roots: &[PathBuf]) -> Option<()> {
+        let folder = Tree::open_in(path, roots).ok()?;
+        let is_changed = change_time(&folder.metadata().ok()?) >= self.since?;
+        (is_changed && folder.open_to_owner().ok()?).then_some(())
+    }
+}
+
 /// Visits the folders of the writable roots, not those of Git, and follows no link. Of a data folder in a root it visits what commands
 /// write: their homes and temporary folders. Whether all were visited.
-fn walk(files: &LocalFiles, cache: &FolderCache, data: &Path, mut visit: impl FnMut(&Folder)) -> bool {
-    let mut folders: Vec<_> = files.writable().into_iter().map(|root| (root, false, false)).collect();
+fn walk(files: &LocalFiles, cache: &FolderCache, data: &Path, how: Walk, mut visit: impl FnMut(&Folder)) -> bool {
+    let roots = files.writable();
+    let mut folders: Vec<_> = roots.iter().map(|root| (root.clone(), false, false)).collect();
     let data = OwnData::new(data);
     let mut seen = 0;
     while let Some((path, is_generated, is_private)) = folders.pop() {
-        let Some(listed) = cache.list(&path) else { continue };
+        let listed = cache.list(&path).or_else(|| how.open(&path, &roots).and_then(|()| cache.list(&path)));
+        let Some(listed) = listed else { continue };
         let ListedFolder { count, entries, is_bare, .. } = &*listed;
-        seen += count;
-        if seen > MAX_ENTRIES {
+        seen += 1 + count / NAMES_PER_FOLDER;
+        if seen > how.most {
             return false;
         }
         visit(&Folder { path: &path, entries, is_bare: *is_bare, is_generated, is_private });
