@@ -15,7 +15,7 @@ use crate::setup::{EchoHost, FirstAnswers, message, until};
 /// A server of the program on a folder, whose answers go to the channel `phone` at an address.
 fn started(folder: &std::path::Path, url: &str) -> (Arc<Inbox>, Arc<EchoHost>, CancellationToken) {
     let mut channel = settings(ChannelKind::Slack, url);
-    (channel.name, channel.receives, channel.allow_from) = ("phone".into(), true, vec!["5".into()]);
+    (channel.name, channel.receives, channel.allow_from) = ("phone".into(), true, vec!["U5".into()]);
     let store: Arc<dyn ChannelStore> = Arc::new(haft_store::SqliteCallLog::open(folder).unwrap().log.channels());
     let opened = move || Ok(Arc::clone(&store));
     let service = haft_channels::ChannelService::new(vec![channel], &haft_channels::ChannelPorts::default(), Box::new(opened));
@@ -35,8 +35,8 @@ async fn message_that_was_being_answered_when_a_server_ended_is_answered_by_the_
     let first = killed.spawn(async move {
         let (inbox, host, _) = started(&path, &url);
         *host.hangs.lock().unwrap() = true;
-        assert_eq!(inbox.accept("phone", message("5", "m1", "first")).await, Ok(InboxVerdict::Taken));
-        assert_eq!(inbox.accept("phone", message("5", "m2", "second")).await, Ok(InboxVerdict::Taken));
+        assert_eq!(inbox.accept("phone", message("U5", "m1", "first")).await, Ok(InboxVerdict::Taken));
+        assert_eq!(inbox.accept("phone", message("U5", "m2", "second")).await, Ok(InboxVerdict::Taken));
         until(|| host.turns.lock().unwrap().len() == 1).await;
     });
     first.await.unwrap();
@@ -55,9 +55,9 @@ async fn message_that_was_being_answered_when_a_server_ended_is_answered_by_the_
     }
     // What was answered is not answered again; what no server could answer is said to be lost, once.
     let store = haft_store::SqliteCallLog::open(folder.path()).unwrap().log.channels();
-    let body = serde_json::to_string(&message("5", "m3", "third")).unwrap();
+    let body = serde_json::to_string(&message("U5", "m3", "third")).unwrap();
     store.first_seen("phone", "m3", SystemTime::now() - Duration::from_hours(25), Some(&body)).await.unwrap();
-    let stranger = serde_json::to_string(&message("6", "m4", "from a stranger")).unwrap();
+    let stranger = serde_json::to_string(&message("U6", "m4", "from a stranger")).unwrap();
     store.first_seen("phone", "m4", SystemTime::now(), Some(&stranger)).await.unwrap();
     drop(store);
     for _ in 0..2 {

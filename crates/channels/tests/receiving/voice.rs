@@ -76,14 +76,14 @@ async fn without_transcription_a_voice_message_says_that_it_came() {
 
 #[tokio::test]
 async fn recordings_are_fetched_from_the_service_alone_and_only_slack_gets_its_token() {
-    for (kind, token) in [(ChannelKind::Slack, Some("Bearer TOKEN")), (ChannelKind::Discord, None)] {
+    for (kind, room, token) in [(ChannelKind::Slack, "D5", Some("Bearer TOKEN")), (ChannelKind::Discord, "5", None)] {
         let sent = Reply::ok(json!({"ok": true, "ts": "1.5", "id": "9"}).to_string());
         let setup = setup_with(kind, vec![Reply::ok("sound"), sent.clone()], |_| {}).await;
         let ears = Arc::new(Ears::default());
         setup.inbox.transcribe_with(Arc::clone(&ears) as _);
         let at = |id: &str, address: String| {
             let voice = VoiceNote { id: address, mime: "audio/mp4".into(), seconds: None };
-            IncomingMessage { voice: Some(voice), ..message("5", id, "") }
+            IncomingMessage { conversation: room.into(), voice: Some(voice), ..message("5", id, "") }
         };
         setup.inbox.accept("phone", at("v1", format!("{}/files/a.mp4?x=1", setup.server.url))).await.unwrap();
         until(|| setup.server.received().len() == 2).await;
