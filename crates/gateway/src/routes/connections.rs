@@ -17,8 +17,20 @@ use crate::render;
 
 pub(super) async fn list(State(app): State<App>, token: SignedIn) -> Result<Response, ApiError> {
     token.need(Scope::View)?;
-    let make = async { Ok(app.backend.connections().await?) };
-    app.answers.answer("connections".into(), app.file_stamp(), make).await
+    let is_public = token.need(Scope::Admin).is_err();
+    let make = async {
+        let mut connections = app.backend.connections().await?;
+        if is_public {
+            connections["servers"].as_array_mut().into_iter().flatten().for_each(hide_command);
+        }
+        Ok(connections)
+    };
+    app.answers.answer(format!("connections {is_public}"), app.file_stamp(), make).await
+}
+
+/// The command or the address of a server may have a token in it: it is for those who may change it.
+pub(super) fn hide_command(row: &mut Value) {
+    row["what"] = json!("(not shown)");
 }
 
 /// Starts a server, and shows what has changed since the user approved its tools. A program runs: so this is no GET.

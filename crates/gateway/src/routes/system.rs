@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Answer;
+use super::connections::hide_command;
 use crate::answers::AnswerStamp;
 use crate::app::App;
 use crate::auth::{Scope, SignedIn};
@@ -122,8 +123,16 @@ pub(super) async fn undo_save(State(app): State<App>, token: SignedIn, Body(requ
 
 pub(super) async fn trust(State(app): State<App>, token: SignedIn) -> Result<Response, ApiError> {
     token.need(Scope::View)?;
-    let make = async { Ok(json!({ "entries": app.backend.trust(TrustRequest::List).await? })) };
-    app.answers.answer("trust".into(), app.file_stamp(), make).await
+    let is_public = token.need(Scope::Admin).is_err();
+    let make = async {
+        let mut entries = app.backend.trust(TrustRequest::List).await?;
+        let servers = entries.as_array_mut().into_iter().flatten().filter(|entry| entry["kind"] == json!(TrustKind::McpServer));
+        if is_public {
+            servers.for_each(hide_command);
+        }
+        Ok(json!({ "entries": entries }))
+    };
+    app.answers.answer(format!("trust {is_public}"), app.file_stamp(), make).await
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

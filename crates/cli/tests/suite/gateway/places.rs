@@ -165,7 +165,8 @@ const SECRETS: &str = "hooks = [{ event = \"before_tool_call\", command = \"./ho
      access = \"read-only\" # was tok-comment\n\
      agents = { coder = { access = \"read-only\" }, other = { prompt = \"say tok-prompt\" } }\n\
      mcp.servers.hub = { command = \"hub-tok-command\", args = [\"--token=tok-argument\"], env = { KEY = \"tok-env\" } }\n\
-     mcp.servers.far = { url = \"https://me:tok-password@far.invalid/mcp?key=tok-query\", headers = { Authorization = \"tok-header\" } }\n";
+     mcp.servers.far = { url = \"https://me:tok-password@far.invalid/mcp?key=tok-query\", headers = { Authorization = \"tok-header\" } }\n\
+     providers.work = { protocol = \"openai\", base_url = \"http://127.0.0.1:9/v1\", api_key_command = \"echo tok-key\" }\n";
 
 #[test]
 fn secrets_beside_a_changed_key_are_in_no_answer_to_a_page_that_looks() {
@@ -190,6 +191,13 @@ fn secrets_beside_a_changed_key_are_in_no_answer_to_a_page_that_looks() {
     let settings = viewer.get("/api/settings");
     assert!(!settings.body.replace("say tok-prompt", "").contains("tok-"), "{}", settings.body);
     assert!(settings.body.contains("far.invalid/mcp") && settings.body.contains("(not shown)"), "what is no secret is shown");
+    for path in ["/api/connections", "/api/trust", "/api/agents/other", "/api/doctor", "/api/tools", "/api/policy"] {
+        // An admin asks first: what is kept of that answer is not for others.
+        let (whole, seen) = (admin.get(path), viewer.get(path));
+        assert_eq!((whole.status, seen.status), (200, 200), "{path}");
+        assert!(!seen.body.replace("say tok-prompt", "").contains("tok-"), "{path}: {}", seen.body);
+    }
+    assert!(admin.get("/api/connections").body.contains("hub-tok-command --token=tok-argument"), "who may change it sees it");
     assert_eq!(std::fs::read_to_string(world.path("config/haft/config.toml")).unwrap(), SECRETS);
 }
 
