@@ -1,35 +1,53 @@
 //! Saves persistent rules in the user's configuration file, never in the project's.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use haft_contract::{BoxFuture, ports::RuleStore};
 
-use super::settings::{Settings, user_file};
+use super::settings::user_file;
 
-/// The user's configuration file, or the one named in its place.
-#[derive(Debug)]
-pub(super) struct RuleFile {
-    /// The file, or why there is none.
-    file: Result<PathBuf, String>,
+/// The file for the user's own settings, or why there is none. It is looked for when somebody asks, and once.
+#[derive(Debug, Clone)]
+pub(super) struct OwnFilePath {
+    named: Option<PathBuf>,
+    workspace: PathBuf,
+    found: Arc<OnceLock<Result<PathBuf, String>>>,
 }
+
+impl OwnFilePath {
+    /// The user's configuration file, or the one named in its place; not one in the workspace's project folder.
+    pub(super) fn new(named: Option<PathBuf>, workspace: PathBuf) -> Self {
+        Self { named, workspace, found: Arc::default() }
+    }
+
+    /// The file that was named.
+    pub(super) fn named(&self) -> Option<&Path> {
+        self.named.as_deref()
+    }
+
+    pub(super) fn get(&self) -> Result<&Path, &str> {
+        self.found.get_or_init(|| self.find()).as_deref().map_err(String::as_str)
+    }
+
+    fn find(&self) -> Result<PathBuf, String> {
+        if crate::tenants::current().is_some() {
+            return Err("the operator of this server sets what its tenants may do, so nothing can be saved here".to_owned());
+        }
+        let file = self.named.clone().or_else(|| user_file().ok());
+        let file = file.ok_or_else(|| "HOME is not set, so there is no file to save it in".to_owned());
+        file.and_then(|file| not_in_project(file, &self.workspace))
+    }
+}
+
+/// Saves rules in that file.
+#[derive(Debug)]
+pub(super) struct RuleFile(pub(super) OwnFilePath);
 
 impl RuleFile {
-    pub(super) fn new(settings: &Settings) -> Self {
-        Self { file: settings.own_file() }
-    }
     pub(super) fn file(&self) -> Option<&Path> {
-        self.file.as_deref().ok()
+        self.0.get().ok()
     }
-}
-
-/// The user's configuration file, or the one named in its place; not one in the workspace's project folder.
-pub(super) fn own_file(named: Option<PathBuf>, workspace: &Path) -> Result<PathBuf, String> {
-    if crate::tenants::current().is_some() {
-        return Err("the operator of this server sets what its tenants may do, so nothing can be saved here".to_owned());
-    }
-    let file = named.or_else(|| user_file().ok());
-    let file = file.ok_or_else(|| "HOME is not set, so there is no file to save it in".to_owned());
-    file.and_then(|file| not_in_project(file, workspace))
 }
 
 /// Refuses a file in the project's own folder: others get it with the project.
@@ -53,7 +71,7 @@ fn real(path: &Path) -> PathBuf {
 
 impl RuleStore for RuleFile {
     fn keep<'a>(&'a self, rules: &'a [String]) -> BoxFuture<'a, Result<String, String>> {
-        let (file, rules) = (self.file.clone(), rules.to_vec());
+        let (file, rules) = (self.0.get().map(Path::to_owned).map_err(str::to_owned), rules.to_vec());
         Box::pin(async move {
             let file = file?;
             let path = file.display().to_string();
@@ -73,7 +91,7 @@ mod tests {
     async fn rules_are_saved_together_or_not_at_all_and_the_file_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("config.toml");
-        let rules = RuleFile { file: Ok(file.clone()) };
+        let rules = RuleFile(OwnFilePath::new(Some(file.clone()), folder.path().join("work")));
         let keep = async |lines: &[&str]| rules.keep(&lines.iter().map(ToString::to_string).collect::<Vec<_>>()).await;
         assert_eq!(keep(&["exec(a)", "exec(b)"]).await, Ok(file.display().to_string()));
         assert!(keep(&["exec(c)", ""]).await.is_err());
@@ -115,7 +133,7 @@ mod tests {
         // Another process holds the lock: saving waits for it, and nothing else does.
         let lock = std::fs::File::create(folder.path().join(".config.toml.lock")).unwrap();
         lock.lock().unwrap();
-        let rules = RuleFile { file: Ok(file) };
+        let rules = RuleFile(OwnFilePath::new(Some(file), folder.path().join("work")));
         let lines = ["exec(a)".to_owned()];
         let release = async move { drop(lock) };
         let (saved, ()) = tokio::join!(rules.keep(&lines), release);

@@ -126,9 +126,9 @@ impl Wire {
 impl Wire {
     /// Who approves: the terminal, the pages of a server, or both; and where rules are saved.
     fn approver(&self, prompts: UserPrompts) -> Option<(Arc<dyn Approver>, RuleFile)> {
-        let rules = RuleFile::new(&self.settings);
-        let file = rules.file().map(Path::to_owned);
-        let terminal = || Arc::new(TerminalApprover::new(Terminal::standard(), file)) as Arc<dyn Approver>;
+        let rules = RuleFile(self.settings.own_file.clone());
+        let file = || rules.file().map(Path::to_owned);
+        let terminal = || Arc::new(TerminalApprover::new(Terminal::standard(), file())) as Arc<dyn Approver>;
         let terminal = (prompts == UserPrompts::Allowed && Terminal::is_there()).then(terminal);
         let approver = match &self.served {
             Some(served) if prompts == UserPrompts::Allowed => Some(served.approvals.approver(terminal)),

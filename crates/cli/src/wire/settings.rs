@@ -2,7 +2,7 @@
 
 use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use haft_config::{
     Config, ConfigLayer, EntryFault, FlagValue, HookSettings, ListKind, LoadRequest, Loaded, Problem, Provenance, ReportStyle,
@@ -15,7 +15,7 @@ use haft_policy::catalog::{PROFILES, Vocabulary};
 use haft_policy::{RuleKind, RuleSet};
 
 use super::policy::{home, vocabulary};
-use super::rule_file;
+use super::rule_file::OwnFilePath;
 use super::trust::TrustedFolders;
 use crate::arguments::Common;
 use crate::failure::Failure;
@@ -35,10 +35,8 @@ pub(crate) struct Settings {
     hook_files: Vec<PathBuf>,
     /// Hooks of the project that do not run, because the user has not trusted them.
     pub(super) withheld_hooks: Vec<HookSettings>,
-    /// A file in place of the user's own.
-    named_file: Option<PathBuf>,
-    /// The file for the user's own settings, or why there is none, once somebody asked.
-    own_file: Arc<OnceLock<Result<PathBuf, String>>>,
+    /// The file for the user's own settings.
+    pub(super) own_file: OwnFilePath,
     /// The flags that they were loaded with.
     pub(crate) common: Common,
 }
@@ -52,7 +50,7 @@ impl Settings {
 
     /// The user's configuration file, or the one named in its place, or why there is none.
     pub(super) fn own_file(&self) -> Result<PathBuf, String> {
-        self.own_file.get_or_init(|| rule_file::own_file(self.named_file.clone(), &self.workspace)).clone()
+        self.own_file.get().map(Path::to_owned).map_err(str::to_owned)
     }
     /// The dialect of an agent with a model, as `provider/model`: of the command line, the agent, or the model.
     pub(crate) fn dialect(&self, agent: &str, model: Option<&str>) -> Dialect {
@@ -63,7 +61,7 @@ impl Settings {
     /// Paths that no tool may write: Haft's data and configuration, and files of hooks.
     pub(super) fn own_paths(&self) -> Vec<PathBuf> {
         let config_folder = user_file().ok().and_then(|file| file.parent().map(Path::to_owned));
-        let own = std::iter::once(self.data_folder.clone()).chain(config_folder).chain(self.named_file.clone());
+        let own = std::iter::once(self.data_folder.clone()).chain(config_folder).chain(self.own_file.named().map(Path::to_owned));
         own.chain(self.hook_files.iter().cloned()).collect()
     }
 }
@@ -90,13 +88,12 @@ pub(super) fn build(common: &Common, workspace: PathBuf, loaded: Loaded) -> Resu
         config: Arc::new(loaded.config),
         provenance: Arc::new(loaded.provenance),
         data_folder: data_folder()?,
+        own_file: OwnFilePath::new(config_file(common), workspace.clone()),
         workspace,
         agent,
         dialect: common.dialect,
         hook_files: loaded.hook_files,
         withheld_hooks: loaded.withheld_hooks,
-        named_file: config_file(common),
-        own_file: Arc::default(),
         common: common.clone(),
     })
 }

@@ -14,6 +14,7 @@ use haft_text::suggest::nearest;
 use serde_json::{Value, json};
 
 use super::Wire;
+use super::rule_file::OwnFilePath;
 use super::settings::{Settings, check_text};
 use crate::arguments::Common;
 
@@ -25,8 +26,8 @@ pub(super) struct ModelSettings {
     common: Common,
     workspace: PathBuf,
     registry: Arc<Registry>,
-    /// The user's file, or why there is none.
-    file: Result<PathBuf, String>,
+    /// The user's file.
+    file: OwnFilePath,
 }
 
 impl ModelSettings {
@@ -37,14 +38,14 @@ impl ModelSettings {
             common: common.clone(),
             workspace: workspace.clone(),
             registry: Arc::clone(&wire.registry),
-            file: wire.settings.own_file(),
+            file: wire.settings.own_file.clone(),
         }
     }
 
     /// The user's file as it is now.
     pub(super) fn own_file(&self) -> Result<OwnFile, ToolError> {
-        let file = self.file.clone().map_err(|why| ToolError::execution(format!("There is no configuration file: {why}.")))?;
-        OwnFile::read(&file).map_err(|error| unsaved(&error))
+        let file = self.file.get().map_err(|why| ToolError::execution(format!("There is no configuration file: {why}.")))?;
+        OwnFile::read(file).map_err(|error| unsaved(&error))
     }
 
     /// The settings with this text as the user's file.
@@ -62,8 +63,8 @@ impl ModelSettings {
     fn draft(&self, key: &'static ConfigKey, value: &Value) -> Result<SettingDraft, ToolError> {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let setting = ModelSetting::read(key, &text).map_err(|why| ToolError::validation(format!("{why}; '{text}' is not that.")))?;
-        let file = self.file.clone().map_err(|why| ToolError::execution(format!("The setting cannot be saved: {why}.")))?;
-        let own = OwnFile::read(&file).map_err(|error| unsaved(&error))?;
+        let file = self.file.get().map_err(|why| ToolError::execution(format!("The setting cannot be saved: {why}.")))?;
+        let own = OwnFile::read(file).map_err(|error| unsaved(&error))?;
         let text = own.with_setting(&setting).map_err(|error| unsaved(&error))?;
         self.check_draft(key, &own, &text)?;
         Ok(SettingDraft { own, text })
