@@ -22,7 +22,7 @@ impl OwnFilePath {
     }
 
     /// The file that was named.
-    pub(super) fn named(&self) -> Option<&Path> {
+    pub(super) fn get_named(&self) -> Option<&Path> {
         self.named.as_deref()
     }
 

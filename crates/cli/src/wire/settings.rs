@@ -61,7 +61,7 @@ impl Settings {
     /// Paths that no tool may write: Haft's data and configuration, and files of hooks.
     pub(super) fn own_paths(&self) -> Vec<PathBuf> {
         let config_folder = user_file().ok().and_then(|file| file.parent().map(Path::to_owned));
-        let own = std::iter::once(self.data_folder.clone()).chain(config_folder).chain(self.own_file.named().map(Path::to_owned));
+        let own = std::iter::once(self.data_folder.clone()).chain(config_folder).chain(self.own_file.get_named().map(Path::to_owned));
         own.chain(self.hook_files.iter().cloned()).collect()
     }
 }
