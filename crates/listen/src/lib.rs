@@ -14,7 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep};
 
-/// How long a new connection has for the head of its first request. Whoever sends it slower than that takes the place of others.
+/// How long a new connection has for the head of its first request. A client that is slower takes the place of others.
 const FIRST_HEAD: Duration = Duration::from_secs(10);
 /// What ends a head.
 const END_OF_HEAD: &[u8] = b"\r\n\r\n";
