@@ -2,7 +2,7 @@ mod draft;
 mod recipient;
 mod report;
 
-use haft_contract::ports::{ChannelOffer, DeliveryMode, JobDraft, WakeMode};
+use haft_contract::ports::{ChannelOffer, DeliveryMode, JobDraft, MessageChannels, WakeMode};
 use haft_contract::{AutomationUse, Dialect, Form, FormParameter, Plan, PlanContext, Tool, ToolContext, ToolError, ToolOutput};
 use haft_macros::ToolMeta;
 use schemars::JsonSchema;
@@ -63,7 +63,7 @@ enum RunMode {
 
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Params {
-    /// The action. Without one, a message with a time is 'add', and otherwise 'list'.
+    /// The action: without one 'add' if there is a time, else 'list'.
     action: Option<CronAction>,
     /// For 'update', 'remove', 'run' and 'runs': the job, by id or name.
     #[schemars(extend("x-aliases" = ["job_id", "jobId"]))]
@@ -174,7 +174,7 @@ impl Tool for Cron {
             CronAction::Remove | CronAction::Run => params.id().map(|_| ())?,
             CronAction::Wake => params.wake_text().map(|_| ())?,
             CronAction::Add | CronAction::Update => {
-                let offers = cx.channels().map(|channels| channels.offers()).unwrap_or_default();
+                let offers = cx.channels().map(MessageChannels::offers).unwrap_or_default();
                 let draft = recipient::named(draft::read(params)?, params.action() == CronAction::Update, &offers)?;
                 if params.action() == CronAction::Add {
                     automation.check(&draft)?;
