@@ -82,7 +82,7 @@ struct RecordedCall {
 
 /// The table of the store, with its indexes.
 const SCHEMA: &str = include_str!("../../../store/src/backend/migrations/0001_calls.sql");
-const RECORD: &str = "INSERT INTO calls VALUES (?1, ?1, 'session', 'main', 'read_file', 'success', NULL, 0, ?2, 50000, '/work', ?3, \
+const RECORD: &str = "INSERT INTO calls VALUES (?1, ?1, 'session', 'main', 'read_file', 'success', NULL, 0, ?2, 50000, x'2f776f726b', ?3, \
      '{\"verdict\":\"allow\"}', '[{\"read\":\"page.txt\"}]', ?4, NULL)";
 /// As the store does it: so long a commit waits for more, so many bytes are one, and so many records of 4 KB may wait.
 const LINGER: Duration = Duration::from_millis(25);
