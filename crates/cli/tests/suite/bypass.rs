@@ -7,6 +7,7 @@
 mod connect;
 mod delete;
 mod further;
+mod later;
 mod machine;
 mod moved;
 mod outside;
@@ -185,6 +186,7 @@ const AGAIN: [&[&str]; 2] = [
         "suite::bypass::outside::",
         "suite::bypass::further::read_rules",
         "suite::bypass::machine::",
+        "suite::bypass::later::",
         "suite::bypass::rare::read_rules",
         "suite::bypass::uncommon::read_rules",
     ],

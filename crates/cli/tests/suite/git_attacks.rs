@@ -8,6 +8,7 @@ mod neighbours;
 mod protected;
 mod races;
 mod rows;
+mod two_commands;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -122,6 +122,27 @@ pub(super) const ATTACKS: &[Attack] = &[
     ("index of a worktree", Worktree, "cp evil.sh tree/; cd tree; git update-index --add --cacheinfo 100755,$(git hash-object -w evil.sh),!!/!!/!!/!!/outside/marker; python3 -c \"import hashlib; b = open('../.git/worktrees/tree/index', 'rb').read()[:-20].replace(b'!!/!!/!!/!!/outside/marker', b'../../../../outside/marker'); open('../.git/worktrees/tree/index', 'wb').write(b + hashlib.sha1(b).digest())\"", "tree", "<git checkout -q -- ."),
     ("index in two parts", Repository, "git update-index --add --cacheinfo 100755,$(git hash-object -w evil.sh),!!/!!/!!/outside/marker; python3 -c \"import hashlib; b = open('.git/index', 'rb').read()[:-20].replace(b'!!/!!/!!/outside/marker', b'../../../outside/marker'); open('.git/index', 'wb').write(b + hashlib.sha1(b).digest())\"; git update-index --split-index", "", "<git checkout -q -- ."),
     ("submodule update command", Submodule, "git config submodule.sub.update '!@RUN@'", "", "git -C sub checkout -q --detach && git -C sub -c user.name=a commit -q --allow-empty -m x; git submodule update -q"),
+    // Where nobody looks: generated, closed and odd folders.
+    ("new repository in node_modules", Repository, "mkdir -p node_modules/p; cd node_modules/p; echo x > n.txt; git init -q; git add .; git commit -qm x; git config core.fsmonitor '@RUN@'", "node_modules/p", ""),
+    ("new repository in nested generated folders", Repository, "mkdir -p target/a/.venv/c; cd target/a/.venv/c; git init -q; git config core.fsmonitor '@RUN@'", "target/a/.venv/c", ""),
+    ("new repository in a folder that cannot be listed", Repository, "mkdir new; cd new; git init -q; git config core.fsmonitor '@RUN@'; chmod 311 .", "new", ""),
+    ("new repository below a folder that cannot be listed", Repository, "mkdir -p up/new; cd up/new; git init -q; git config core.fsmonitor '@RUN@'; chmod 311 ..", "up/new", ""),
+    ("new repository that cannot be listed", Repository, "mkdir new; cd new; git init -q; git config core.fsmonitor '@RUN@'; chmod 311 .git", "new", ""),
+    ("new repository that cannot be changed", Repository, "mkdir new; cd new; git init -q; git config core.fsmonitor '@RUN@'; chmod 444 .git/config; chmod 555 .git .", "new", ""),
+    ("new repository in a folder with a line break", Repository, "d=$'ne\\nw'; mkdir \"$d\"; cd \"$d\"; git init -q; git config core.fsmonitor '@RUN@'", "ne\nw", ""),
+    ("new repository eighty folders deep", Repository, "d=n; for i in $(seq 79); do d=$d/n; done; mkdir -p $d; cd $d; git init -q; git config core.fsmonitor '@RUN@'", "n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n/n", ""),
+    ("new repositories exchanged", Repository, "git init -q new; git init -q two; git -C two config core.fsmonitor '@RUN@'; python3 -c \"import ctypes; ctypes.CDLL(None).renameat2(-100, b'new/.git', -100, b'two/.git', 2)\"", "new", ""),
+    ("nested removed and another in its place", Nested, "mv libs/one libs/old; git init -q libs/one; git -C libs/one config core.fsmonitor '@RUN@'", "libs/one", ""),
+    ("nested copied and moved", Nested, "mv libs/one libs/tmp && cp -r libs/tmp libs/one && git config -f libs/one/.git/config core.fsmonitor '@RUN@'", "libs/one", ""),
+    ("worktree of a new repository", Repository, "git init -q new && cd new && git commit -q --allow-empty -m x && git worktree add -q ../wt && git config extensions.worktreeConfig true && cd ../wt && git config --worktree core.fsmonitor '@RUN@'", "wt", ""),
+    ("git file that names a link", Repository, "git init -q x; git -C x config core.fsmonitor '@RUN@'; mkdir new; ln -s x/.git to; echo 'gitdir: ../to' > new/.git", "new", ""),
+    ("git link to a folder with a plain name", Repository, "git init -q x; git -C x config core.fsmonitor '@RUN@'; mv x/.git x/plain; mkdir new; ln -s ../x/plain new/.git", "new", ""),
+    ("git file that names the home of the command", Repository, "git init -q ~/own; git -C ~/own config core.fsmonitor '@RUN@'; mkdir new; echo \"gitdir: $HOME/own/.git\" > new/.git", "new", ""),
+    ("settings of large files", Repository, "git config filter.lfs.clean '@RUN@'; git config filter.lfs.process '@RUN@'; echo '* filter=lfs' > .gitattributes", "", "git add -A"),
+    // What Git writes for the user leads elsewhere.
+    ("log a link", Repository, "mkdir -p .git/logs; rm -f .git/logs/HEAD; ln -s ../../../../../outside/marker .git/logs/HEAD", "", ""),
+    ("refs and logs links", Repository, "rm -rf .git/logs; ln -s ../../../../outside .git/logs", "", "test -e ../../../outside/HEAD && @RUN@"),
+    ("working tree elsewhere", Repository, "git config core.worktree ../../../../outside", "", "git checkout -q -f; test -e ../../../outside/a.txt && @RUN@"),
 ];
 
 /// Name, start, what the command runs, and the path that must not be there afterwards.
