@@ -9,7 +9,7 @@ const HEIGHT: f64 = 220.0;
 const LEFT: f64 = 56.0;
 const TOP: f64 = 8.0;
 const BOTTOM: f64 = 24.0;
-/// Of one bar: a single one is no wall.
+/// Of one bar: a single one does not fill the plot.
 const MOST_STEP: f64 = 72.0;
 /// Labels below the bars.
 const MOST_LABELS: usize = 8;

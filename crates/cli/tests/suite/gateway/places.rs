@@ -212,7 +212,7 @@ fn background_process_is_listed_with_the_memory_that_it_holds_until_it_is_killed
     let started = page.post("/api/tools/exec/invoke", &json!({ "arguments": arguments }));
     assert_eq!(started.status, 200, "{}", started.body);
     let mut jobs = page.read("/api/jobs");
-    // It goes on after its call.
+    // It continues after its call.
     while jobs["jobs"][0]["tail"] == "" && jobs["jobs"][0]["state"] == "running" {
         std::thread::sleep(std::time::Duration::from_millis(50));
         jobs = page.read("/api/jobs");
