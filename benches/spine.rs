@@ -113,7 +113,7 @@ fn message_between_processors() {
             while line.load(Ordering::Acquire) != message {
                 looks += 1;
                 // Both may have been given one processor.
-                if looks % 100_000 == 0 { std::thread::yield_now() } else { std::hint::spin_loop() }
+                if looks.is_multiple_of(100_000) { std::thread::yield_now() } else { std::hint::spin_loop() }
             }
             line.store(message + 1, Ordering::Release);
         }

@@ -96,7 +96,7 @@ mod tests {
 
     #[tokio::test]
     async fn service_that_is_asked_too_often_says_when_it_can_be_asked_again() {
-        let answers = Mutex::new(vec![Err(SendFailure::later("slow down", Some(Duration::from_secs(3600))))]);
+        let answers = Mutex::new(vec![Err(SendFailure::later("slow down", Some(Duration::from_hours(1))))]);
         let driver = Scripted { answers, is_idempotent: false, takes: Duration::ZERO };
         let failure = deliver(&driver, &ChannelCommand::new("x", "y", ChannelAction::Send, "z"), "key").await.unwrap_err();
         assert_eq!(failure.message, "slow down; it can be sent again in 3600 s");

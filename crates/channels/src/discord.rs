@@ -258,7 +258,7 @@ fn decode(answer: &WireAnswer) -> Result<Value, SendFailure> {
     if answer.is_success() && body["id"].is_string() {
         return Ok(body);
     }
-    let words = body["message"].as_str().map(|words| match detail(&body["errors"], String::new()) {
+    let words = body["message"].as_str().map(|words| match detail(&body["errors"], "") {
         Some(detail) => format!("{words}: {detail}"),
         None => words.to_owned(),
     });
@@ -270,13 +270,13 @@ fn decode(answer: &WireAnswer) -> Result<Value, SendFailure> {
 }
 
 /// The first of what is wrong with a request, after the place where it is: `content: Must be 2000 or fewer in length.`
-fn detail(errors: &Value, place: String) -> Option<String> {
+fn detail(errors: &Value, place: &str) -> Option<String> {
     if let Some(words) = errors["_errors"][0]["message"].as_str() {
         return Some(if place.is_empty() { words.to_owned() } else { format!("{place}: {words}") });
     }
     errors.as_object()?.iter().find_map(|(name, inner)| {
         let place = if place.is_empty() { name.clone() } else { format!("{place}.{name}") };
-        detail(inner, place)
+        detail(inner, &place)
     })
 }
 

@@ -114,7 +114,7 @@ impl Matrix {
             None => String::new(),
         };
         let path = match &command.thread_id {
-            Some(root) => format!("/_matrix/client/v1/rooms/{room}/relations/{}/m.thread?dir=b&limit={limit}{from}", encoded(root)),
+            Some(first) => format!("/_matrix/client/v1/rooms/{room}/relations/{}/m.thread?dir=b&limit={limit}{from}", encoded(first)),
             None => format!("{CLIENT}/rooms/{room}/messages?dir=b&limit={limit}{from}"),
         };
         let body = self.call(self.request("GET", &path)).await?;

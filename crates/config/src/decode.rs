@@ -258,7 +258,7 @@ impl Decoder<'_> {
 
 /// Whether an empty text says something under this key: an argument or a variable of a server's program.
 fn may_be_empty(path: &str) -> bool {
-    path.strip_prefix("mcp.servers.").is_some_and(|rest| rest.ends_with(".args") || rest.contains(".env."))
+    path.strip_prefix("mcp.servers.").is_some_and(|rest| rest.rsplit('.').next() == Some("args") || rest.contains(".env."))
 }
 
 fn with_article(value: &DeValue<'_>) -> &'static str {

@@ -175,7 +175,7 @@ impl Tool for Cron {
             CronAction::Wake => params.wake_text().map(|_| ())?,
             CronAction::Add | CronAction::Update => {
                 let offers = cx.channels().map(MessageChannels::offers).unwrap_or_default();
-                let draft = recipient::named(draft::read(params)?, params.action() == CronAction::Update, &offers)?;
+                let draft = recipient::resolve(draft::read(params)?, params.action() == CronAction::Update, &offers)?;
                 if params.action() == CronAction::Add {
                     automation.check(&draft)?;
                 } else {
@@ -196,12 +196,12 @@ impl Tool for Cron {
                 Ok(report::list(automation.list().await?, params.include_disabled != Some(false), is_served))
             }
             CronAction::Add => {
-                let view = automation.add(recipient::named(draft::read(&params)?, false, &offers(cx))?).await?;
+                let view = automation.add(recipient::resolve(draft::read(&params)?, false, &offers(cx))?).await?;
                 Ok(report::job("Added", &view, automation.status().await?.is_running))
             }
             CronAction::Update => {
                 let id = params.id().or_else(|error| draft::has_id(&params).ok_or(error))?;
-                let view = automation.update(id, recipient::named(draft::read(&params)?, true, &offers(cx))?).await?;
+                let view = automation.update(id, recipient::resolve(draft::read(&params)?, true, &offers(cx))?).await?;
                 Ok(report::job("Changed", &view, automation.status().await?.is_running))
             }
             CronAction::Remove => Ok(report::removed(&automation.remove(params.id()?).await?)),

@@ -376,8 +376,7 @@ async fn readable_tools(
     cursor: Option<PaginatedRequestParams>,
     unreadable: &AtomicUsize,
 ) -> Result<(Vec<Tool>, Option<String>), ServiceError> {
-    let mut request = ListToolsRequest::default();
-    request.params = cursor;
+    let request = ListToolsRequest { params: cursor, ..Default::default() };
     let ServerResult::CustomResult(page) = peer.send_request(ClientRequest::ListToolsRequest(request)).await? else {
         return Err(ServiceError::UnexpectedResponse);
     };

@@ -37,7 +37,6 @@ pub(super) struct EarlyCall {
 }
 
 /// What became of a call at once.
-#[expect(clippy::large_enum_variant, reason = "nearly every call is done at once, and its answer is written at once")]
 pub(super) enum EarlyOutcome {
     /// It is done.
     Answered(Result<CallToolResponse, ErrorData>),

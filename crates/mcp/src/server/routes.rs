@@ -143,7 +143,9 @@ pub(super) struct RouteGuard {
 impl Drop for RouteGuard {
     fn drop(&mut self) {
         let ended = self.routes.lock().remove(&self.call);
-        ended.iter().for_each(|route| route.messages.end());
+        if let Some(route) = ended {
+            route.messages.end();
+        }
     }
 }
 

@@ -17,9 +17,9 @@ fn sub_agent_that_needs_another_worker_is_refused_and_says_so() {
         // The label is one of the server's configuration.
         let [server, worker] = ["label = \"gpu\"", "folder = \"shared\""].map(|line| format!("{provider}[agents.artist.worker]\n{line}\n"));
         let (one, machine) = (fleet.machine(&server), fleet.machine(&worker));
-        let served = fleet.server(&one);
+        let gateway = fleet.server(&one);
         let _worker = fleet.worker(&machine, labels);
-        let page = served.page();
+        let page = gateway.page();
         let session = page.create();
         let events = page.turn(&session, "PARENT");
         assert!(events.iter().any(|(name, data)| is_end(name, data) && data["item"]["reason"] == "done"), "{events:?}");

@@ -136,7 +136,7 @@ fn call_of_a_tenant_whose_folder_is_not_on_the_worker_is_refused_and_says_so() {
     let worker = fleet.worker(&machine, &["--name", "w1", "--tools", "write_file"]);
     let workspace = two.workspace("beta");
     let away = workspace.with_extension("away");
-    let page = two.beta.clone();
+    let page = two.beta;
     let call = move |name: &str| invoke(&page, "write_file", &json!({ "path": name, "content": "x" }));
     assert_eq!(call("a.txt")["state"], "success");
     let machine = World::with_config(CONFIG);
