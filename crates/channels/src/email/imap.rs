@@ -138,15 +138,15 @@ impl ImapConnection {
 
     /// The mails from a number on.
     pub(super) async fn search(&mut self, from: u32) -> Result<Vec<u32>, SendFailure> {
-        self.found(&format!("UID {from}:*")).await
+        self.search_by(&format!("UID {from}:*")).await
     }
 
     /// The mails of a sender, and of those whose address has it in it.
     pub(super) async fn search_from(&mut self, sender: &str) -> Result<Vec<u32>, SendFailure> {
-        self.found(&format!("FROM {}", quoted(sender)?)).await
+        self.search_by(&format!("FROM {}", quoted(sender)?)).await
     }
 
-    async fn found(&mut self, what: &str) -> Result<Vec<u32>, SendFailure> {
+    async fn search_by(&mut self, what: &str) -> Result<Vec<u32>, SendFailure> {
         let lines = self.command(&format!("UID SEARCH {what}")).await?;
         let numbers = lines.iter().filter_map(|line| line.text.strip_prefix("* SEARCH"));
         Ok(numbers.flat_map(|list| list.split_ascii_whitespace().filter_map(|uid| uid.parse().ok())).collect())

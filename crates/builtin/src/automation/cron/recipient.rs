@@ -5,7 +5,7 @@ use haft_contract::ports::{ChannelAction, ChannelOffer, DeliveryMode, JobDraft};
 
 /// The job with the recipient of its results: that of the call, or the one whom the channel has for messages that name none. A change names
 /// both parts of it, because the plan does not know the job.
-pub(super) fn named(mut draft: JobDraft, is_update: bool, offers: &[ChannelOffer]) -> Result<JobDraft, ToolError> {
+pub(super) fn resolve(mut draft: JobDraft, is_update: bool, offers: &[ChannelOffer]) -> Result<JobDraft, ToolError> {
     let is_webhook = draft.delivery == Some(DeliveryMode::Webhook);
     if is_webhook && draft.channel.is_some() {
         return Err(ToolError::validation("Results go to a channel or to a webhook: leave 'channel' out, or 'delivery'."));
@@ -57,7 +57,7 @@ mod tests {
         let of = |is_update, delivery, channel: &str, to: &str| {
             let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
             let draft = JobDraft { delivery, channel: text(channel), to: text(to), ..JobDraft::default() };
-            named(draft, is_update, &offers).map(|draft| draft.to).map_err(|error| error.message().to_owned())
+            resolve(draft, is_update, &offers).map(|draft| draft.to).map_err(|error| error.message().to_owned())
         };
         let some = |to: &str| Ok(Some(to.to_owned()));
         for is_update in [false, true] {
