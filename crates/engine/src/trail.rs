@@ -352,3 +352,14 @@ impl Serialize for PlannedEffects<'_> {
         list.end()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trail_is_no_larger_than_its_golden_size() {
+        // Each line of the cache in it goes to the processor that writes history.
+        assert!(size_of::<Trail>() <= 328, "a trail has {} bytes", size_of::<Trail>());
+    }
+}
