@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::Answer;
 use super::connections::hide_command;
+use super::tools::hide_hook;
 use crate::answers::AnswerStamp;
 use crate::app::App;
 use crate::auth::{Scope, SignedIn};
@@ -196,12 +197,18 @@ fn leave_out_silent_steps(tool: &mut Value) {
 
 pub(super) async fn policy(State(app): State<App>, token: SignedIn, Query(query): Query<PolicyQuery>) -> Result<Response, ApiError> {
     token.need(Scope::View)?;
+    let is_public = token.need(Scope::Admin).is_err();
     let make = async {
         let mut table = app.backend.policy(query.agent.as_deref()).await?;
-        table["tools"].as_array_mut().into_iter().flatten().for_each(leave_out_silent_steps);
+        for tool in table["tools"].as_array_mut().into_iter().flatten() {
+            leave_out_silent_steps(tool);
+            if is_public && tool["cells"]["hook"].is_object() {
+                hide_hook(&mut tool["cells"]["hook"]);
+            }
+        }
         Ok(table)
     };
-    app.answers.answer(format!("policy {:?}", query.agent), Some(app.configuration_stamp()), make).await
+    app.answers.answer(format!("policy {:?} {is_public}", query.agent), Some(app.configuration_stamp()), make).await
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -90,7 +90,15 @@ pub(super) async fn explain(
     request.arguments = body.arguments;
     let mut explanation = app.backend.explain(&request).await?;
     explanation["effects"] = serde_json::json!(crate::calls::effect_views(&explanation["effects"], &app.backend.workspace()));
+    if token.need(Scope::Admin).is_err() {
+        explanation["trace"].as_array_mut().into_iter().flatten().filter(|entry| entry["step"] == "hook").for_each(hide_hook);
+    }
     Ok(Json(explanation))
+}
+
+/// The command of a hook may have a token in it: it is for those who may change it.
+pub(super) fn hide_hook(entry: &mut Value) {
+    entry["entry"] = "(not shown)".into();
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
