@@ -199,6 +199,7 @@ impl UndoBody {
 
 pub(super) async fn preview_call(State(app): State<App>, token: SignedIn, Path(id): Path<String>) -> Answer<Value> {
     token.need(Scope::View)?;
+    let id = app.backend.calls().get(&id).await?.id;
     Ok(Json(rendered(app.backend.undo(UndoRequest::PreviewCall(&id)).await?)))
 }
 
@@ -209,6 +210,7 @@ pub(super) async fn undo_call(
     Body(body): Body<UndoBody>,
 ) -> Answer<Value> {
     token.need(Scope::Admin)?;
+    let id = app.backend.calls().get(&id).await?.id;
     Ok(Json(app.backend.undo(UndoRequest::Call(&id, body.later_changes())).await?))
 }
 

@@ -79,6 +79,8 @@ fn history_is_filtered_and_a_call_is_undone_after_a_look() {
     assert_eq!(undone.status, 200, "{}", undone.body);
     assert_eq!(world.read("a.txt"), "one\n");
     assert_eq!(page.post(&path, &json!({})).status, 409, "once");
+    let unknown = "/api/history/01a1e0fc-507f-7000-8000-551430c2edcf/undo";
+    assert_eq!((page.get(unknown).status, page.post(unknown, &json!({})).status), (404, 404));
     let usage = page.read("/api/usage");
     assert_eq!(named(&usage["tools"], "tool", "read_file")["calls"], 2);
     assert_eq!(page.read(&format!("/api/sessions/{session}/files"))["files"], json!([]), "nothing is left of its changes");
