@@ -1,6 +1,7 @@
 //! The browsers of sessions, as the page shows them.
 
 mod elsewhere;
+mod input;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -9,6 +10,7 @@ use haft_contract::ToolError;
 use haft_contract::ports::{BrowserScreen, BrowserScreens, ScreenInput, ScreenView};
 
 use self::elsewhere::{BrowsersElsewhere, RemoteScreen};
+pub use self::input::BrowserInputEvent;
 
 /// Browsers that were started in this server, and those of turns that other processes run. Cheap to clone; clones share everything.
 #[derive(Clone, Default)]

@@ -36,11 +36,11 @@ pub use self::backend::{
     AgentChange, BackendVersions, ChangeDecision, ChangeRequest, GatewayBackend, HookDelivery, KeyEdit, LaterChanges, MemoryRequest,
     QuarantineRequest, Saving, ServerRequest, ToolRequest, TrustKind, TrustRequest, UndoRequest,
 };
-pub use self::browsers::PageBrowsers;
+pub use self::browsers::{BrowserInputEvent, PageBrowsers};
 pub use self::canvas::{PageCanvas, canvas_outcome};
 pub use self::remote::{
-    RemoteAnswer, RemoteCanvas, RemoteCanvasAnswer, RemoteEvent, RemoteInput, RemoteMessage, RemoteScreenAnswer, RemoteScreenAsk,
-    RemoteTurn, RemoteTurns, RemoteView,
+    RemoteAnswer, RemoteCanvas, RemoteCanvasAnswer, RemoteEvent, RemoteMessage, RemoteScreenAnswer, RemoteScreenAsk, RemoteTurn,
+    RemoteTurns, RemoteView,
 };
 pub use self::served_sessions::ServedSessions;
 pub use self::server::{Gateway, GatewayError, GatewayOptions};

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-pub use self::shown::{RemoteCanvas, RemoteCanvasAnswer, RemoteInput, RemoteScreenAnswer, RemoteScreenAsk, RemoteView};
+pub use self::shown::{RemoteCanvas, RemoteCanvasAnswer, RemoteScreenAnswer, RemoteScreenAsk, RemoteView};
 
 /// A turn to be run elsewhere.
 #[derive(Debug, Clone)]

@@ -8,8 +8,8 @@ use haft_contract::ToolError;
 use haft_contract::ports::{ScreenInput, ScreenView};
 use tokio::time::timeout;
 
-use super::PageBrowsers;
-use crate::remote::{RemoteInput, RemoteMessage, RemoteScreenAnswer, RemoteScreenAsk, RemoteTurns};
+use super::{BrowserInputEvent, PageBrowsers};
+use crate::remote::{RemoteMessage, RemoteScreenAnswer, RemoteScreenAsk, RemoteTurns};
 
 /// Browsers that are shown at once.
 const MOST_SCREENS: usize = 10_000;
@@ -91,7 +91,7 @@ impl RemoteScreen {
     }
 
     pub(super) async fn input(&self, viewer: &str, events: Vec<ScreenInput>) -> Result<(), ToolError> {
-        let events = events.into_iter().map(RemoteInput::from).collect();
+        let events = events.into_iter().map(BrowserInputEvent::from).collect();
         self.act(RemoteScreenAsk::Input { viewer: viewer.to_owned(), events }).await
     }
 }

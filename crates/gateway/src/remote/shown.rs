@@ -6,6 +6,8 @@ use haft_text::base64;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::browsers::BrowserInputEvent;
+
 /// What the model does with the canvas, as it travels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
@@ -126,81 +128,8 @@ pub enum RemoteScreenAsk {
         /// In this view.
         viewer: String,
         /// In order.
-        events: Vec<RemoteInput>,
+        events: Vec<BrowserInputEvent>,
     },
-}
-
-/// What the user did in a browser, as it travels.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum RemoteInput {
-    /// The mouse.
-    Mouse {
-        /// What it does.
-        step: String,
-        /// From the left.
-        x: f64,
-        /// From the top.
-        y: f64,
-        /// The button.
-        button: Option<String>,
-        /// 2 for a double click.
-        clicks: u32,
-        /// Keys that are held.
-        modifiers: Vec<String>,
-    },
-    /// Its wheel.
-    Wheel {
-        /// From the left.
-        x: f64,
-        /// From the top.
-        y: f64,
-        /// Pixels to the right.
-        right: f64,
-        /// Pixels down.
-        down: f64,
-    },
-    /// A key.
-    Key {
-        /// Which.
-        key: String,
-    },
-    /// Text that is pasted.
-    Text {
-        /// What.
-        text: String,
-    },
-}
-
-impl From<ScreenInput> for RemoteInput {
-    fn from(input: ScreenInput) -> Self {
-        match input {
-            ScreenInput::Mouse { step, x, y, button, clicks, modifiers } => {
-                let (step, button) = (step.as_str().to_owned(), button.map(|button| button.as_str().to_owned()));
-                Self::Mouse { step, x, y, button, clicks, modifiers }
-            }
-            ScreenInput::Wheel { x, y, right, down } => Self::Wheel { x, y, right, down },
-            ScreenInput::Key(key) => Self::Key { key },
-            ScreenInput::Text(text) => Self::Text { text },
-        }
-    }
-}
-
-impl TryFrom<RemoteInput> for ScreenInput {
-    type Error = String;
-
-    fn try_from(input: RemoteInput) -> Result<Self, String> {
-        Ok(match input {
-            RemoteInput::Mouse { step, x, y, button, clicks, modifiers } => {
-                let (step, button) = (step.parse()?, button.map(|button| button.parse()).transpose()?);
-                Self::Mouse { step, x, y, button, clicks, modifiers }
-            }
-            RemoteInput::Wheel { x, y, right, down } => Self::Wheel { x, y, right, down },
-            RemoteInput::Key { key } => Self::Key(key),
-            RemoteInput::Text { text } => Self::Text(text),
-        })
-    }
 }
 
 /// What the process that has it answers.
@@ -241,8 +170,8 @@ impl RemoteView {
 }
 
 impl RemoteScreenAnswer {
-    /// Asks the browser.
-    pub async fn of(screen: &dyn BrowserScreen, ask: RemoteScreenAsk) -> Self {
+    /// Asks the browser, and says what it answers.
+    pub async fn ask(screen: &dyn BrowserScreen, ask: RemoteScreenAsk) -> Self {
         let done = |done: Result<(), ToolError>| match done {
             Ok(()) => Self::Done,
             Err(error) => Self::Refused { message: error.message().to_owned() },

@@ -7,7 +7,7 @@ use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use haft_contract::ports::{MouseButton, MouseStep, ScreenInput, ScreenView};
+use haft_contract::ports::{ScreenInput, ScreenView};
 use haft_text::base64;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -17,7 +17,7 @@ use super::Answer;
 use crate::app::App;
 use crate::auth::{Scope, SignedIn};
 use crate::body::Body;
-use crate::browsers::PageScreen;
+use crate::browsers::{BrowserInputEvent, PageScreen};
 use crate::error::ApiError;
 
 /// Bytes of the name that a view gives itself.
@@ -74,11 +74,7 @@ pub(super) async fn control(
     Body(request): Body<BrowserControlRequest>,
 ) -> Answer<Value> {
     let screen = acted_on(&app, &token, &id, &request.viewer)?;
-    let done = if request.take {
-        screen.take_over(&request.viewer).await
-    } else {
-        screen.hand_back().await
-    };
+    let done = if request.take { screen.take_over(&request.viewer).await } else { screen.hand_back().await };
     done.map_err(|error| ApiError::conflict(error.message()))?;
     Ok(Json(json!({ "taken": request.take })))
 }
@@ -91,56 +87,6 @@ pub(crate) struct BrowserInputRequest {
     events: Vec<BrowserInputEvent>,
 }
 
-/// Places are parts of the width and height of the picture, from 0 to 1.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub(crate) enum BrowserInputEvent {
-    Mouse {
-        /// `press`, `release` or `move`.
-        step: String,
-        x: f64,
-        y: f64,
-        /// `left`, `middle` or `right`; none for a mouse that only moves.
-        button: Option<String>,
-        #[serde(default)]
-        clicks: u32,
-        /// Keys that are held.
-        #[serde(default)]
-        modifiers: Vec<String>,
-    },
-    Wheel {
-        x: f64,
-        y: f64,
-        /// Pixels to the right.
-        right: f64,
-        /// Pixels down.
-        down: f64,
-    },
-    Key {
-        /// `Enter`, `a`, `Control+a`.
-        key: String,
-    },
-    Text {
-        /// What is pasted.
-        text: String,
-    },
-}
-
-impl BrowserInputEvent {
-    fn parsed(self) -> Result<ScreenInput, ApiError> {
-        Ok(match self {
-            Self::Mouse { step, x, y, button, clicks, modifiers } => {
-                let step: MouseStep = step.parse().map_err(ApiError::bad_request)?;
-                let button: Option<MouseButton> = button.map(|button| button.parse()).transpose().map_err(ApiError::bad_request)?;
-                ScreenInput::Mouse { step, x, y, button, clicks, modifiers }
-            }
-            Self::Wheel { x, y, right, down } => ScreenInput::Wheel { x, y, right, down },
-            Self::Key { key } => ScreenInput::Key(key),
-            Self::Text { text } => ScreenInput::Text(text),
-        })
-    }
-}
-
 pub(super) async fn input(
     State(app): State<App>,
     token: SignedIn,
@@ -148,7 +94,7 @@ pub(super) async fn input(
     Body(request): Body<BrowserInputRequest>,
 ) -> Answer<Value> {
     let screen = acted_on(&app, &token, &id, &request.viewer)?;
-    let events: Vec<ScreenInput> = request.events.into_iter().map(BrowserInputEvent::parsed).collect::<Result<_, _>>()?;
+    let events = request.events.into_iter().map(ScreenInput::try_from).collect::<Result<Vec<_>, _>>().map_err(ApiError::bad_request)?;
     let count = events.len();
     screen.input(&request.viewer, events).await.map_err(|error| ApiError::conflict(error.message()))?;
     Ok(Json(json!({ "done": count })))

@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use haft_contract::ports::{BrowserScreen, BrowserScreens, CanvasCommand, CanvasPages};
 use haft_contract::{BoxFuture, ErrorKind, ToolError};
-use haft_gateway::{
-    RemoteCanvas, RemoteCanvasAnswer, RemoteEvent, RemoteMessage, RemoteScreenAnswer, RemoteScreenAsk, canvas_outcome,
-};
+use haft_gateway::{RemoteCanvas, RemoteCanvasAnswer, RemoteEvent, RemoteMessage, RemoteScreenAnswer, RemoteScreenAsk, canvas_outcome};
 use haft_store::new_uuid;
 use serde_json::{Value, json};
 use tokio::time::{Instant, interval, timeout_at};
@@ -121,5 +119,5 @@ async fn answer_servers(reach: ServerReach, session: String, screen: Weak<dyn Br
 }
 
 async fn answer(screen: Arc<dyn BrowserScreen>, ask: RemoteScreenAsk, reply: ReplyPath) {
-    reply.send(json!(RemoteScreenAnswer::of(&*screen, ask).await)).await;
+    reply.send(json!(RemoteScreenAnswer::ask(&*screen, ask).await)).await;
 }
