@@ -63,7 +63,7 @@ impl RemoteCanvas {
     }
 
     /// Whether it changes what is shown: only that is of use to a server that comes later.
-    pub fn is_lasting(&self) -> bool {
+    pub fn changes_display(&self) -> bool {
         !matches!(self, Self::Eval { .. } | Self::Snapshot { .. })
     }
 }

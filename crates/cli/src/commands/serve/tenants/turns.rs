@@ -100,7 +100,7 @@ impl TenantBroker {
         }
     }
 
-    /// Gives work away, and says how it stands in the end.
+    /// Gives work away, and says how it ended.
     fn begin<F>(self: Arc<Self>, id: String, stop: &CancellationToken, give: F)
     where
         F: FnOnce(Arc<Self>, CancellationToken) -> BoxFuture<'static, String>,

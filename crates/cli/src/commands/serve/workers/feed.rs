@@ -111,7 +111,7 @@ pub(in crate::commands::serve) async fn show_past(sessions: &ServedSessions, tur
     let own = sessions.running();
     for (session, events) in turns.into_iter().filter(|(session, _)| !own.contains(session)) {
         // What was asked of a canvas is answered, or given up.
-        let is_past = |event: &RemoteEvent| matches!(event, RemoteEvent::Canvas { command, .. } if !command.is_lasting());
+        let is_past = |event: &RemoteEvent| matches!(event, RemoteEvent::Canvas { command, .. } if !command.changes_display());
         for event in events.into_iter().filter(|event| !is_past(event)) {
             sessions.mirror_event(&session, event).await;
         }
