@@ -172,6 +172,9 @@ pub struct GitReport {
     pub moved: Vec<PathBuf>,
     /// What was not, and why.
     pub refused: Vec<RefusedChange>,
+    /// Settings that were applied, and send what the user pushes or fetches later elsewhere than before: their file, and
+    /// `remote.origin.url = https://example.org/x.git`.
+    pub redirected: Vec<(PathBuf, String)>,
     /// Files that another program changed while the command ran. Of a repository with one of them, only objects and settings were
     /// applied, unless it is a file of its own such as `FETCH_HEAD`.
     pub conflicts: Vec<PathBuf>,
@@ -183,6 +186,7 @@ impl GitReport {
         self.applied += other.applied;
         self.moved.extend(other.moved);
         self.refused.extend(other.refused);
+        self.redirected.extend(other.redirected);
         self.conflicts.extend(other.conflicts);
     }
 }

@@ -225,9 +225,9 @@ impl<'a> Cleaner<'a> {
         let current = self.tree.read(name, MAX_BYTES);
         let merged = current.as_ref().map_err(|_| "its settings cannot be read").and_then(|current| merge(old, current, &scope));
         let (text, why) = match (merged, &current) {
-            (Ok(MergedConfig { text, refused }), Ok(current)) if refused.is_empty() && text == *current => return Ok(()),
-            (Ok(MergedConfig { text, refused }), _) if refused.is_empty() => (text, None),
-            (Ok(MergedConfig { text, refused }), _) => {
+            (Ok(MergedConfig { text, refused, .. }), Ok(current)) if refused.is_empty() && text == *current => return Ok(()),
+            (Ok(MergedConfig { text, refused, .. }), _) if refused.is_empty() => (text, None),
+            (Ok(MergedConfig { text, refused, .. }), _) => {
                 (text, Some(format!("Git would run or trust what these settings say: {}", refused.join(", "))))
             }
             (Err(why), _) => (old.to_vec(), Some(why.to_owned())),

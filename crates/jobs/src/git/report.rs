@@ -9,6 +9,8 @@ use crate::quarantine::{Origin, Quarantine};
 
 /// More refusals of one repository are only counted.
 const MAX_REFUSED: usize = 50;
+/// More redirections of one repository are not named.
+const MAX_REDIRECTED: usize = 10;
 
 /// Collects the report on one repository.
 pub(super) struct Reporter<'a> {
@@ -42,6 +44,12 @@ impl<'a> Reporter<'a> {
     /// Notes that branches, tags or HEAD of a Git folder changed.
     pub(super) fn note_moved(&mut self, path: &Path) {
         self.report.moved.push(path.to_owned());
+    }
+
+    /// Notes that settings send what the user pushes or fetches elsewhere.
+    pub(super) fn redirect(&mut self, path: &Path, settings: Vec<String>) {
+        let path = self.translate_path(path);
+        self.report.redirected.extend(settings.into_iter().take(MAX_REDIRECTED).map(|setting| (path.clone(), setting)));
     }
 
     pub(super) fn conflict(&mut self, path: PathBuf) {

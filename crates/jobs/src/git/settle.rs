@@ -148,9 +148,12 @@ impl Area<'_> {
     fn settle_config(&self, applier: &mut Applier, reporter: &mut Reporter) {
         let path = self.path.join("config");
         match self.merge_config(applier) {
-            Ok((count, refused)) if refused.is_empty() => reporter.count_applied(count),
-            Ok((count, refused)) => {
+            Ok((count, redirected, refused)) => {
                 reporter.count_applied(count);
+                reporter.redirect(&path, redirected);
+                if refused.is_empty() {
+                    return;
+                }
                 let why = format!("Git would run or trust what these settings say: {}", refused.join(", "));
                 reporter.quarantine(self.upper, Path::new("config"), &path, &why);
             }
@@ -158,18 +161,18 @@ impl Area<'_> {
         }
     }
 
-    /// Merges harmless settings; the names of the others.
-    fn merge_config(&self, applier: &mut Applier) -> io::Result<(usize, Vec<String>)> {
+    /// Merges harmless settings; those that redirect, and the names of those that are not harmless.
+    fn merge_config(&self, applier: &mut Applier) -> io::Result<(usize, Vec<String>, Vec<String>)> {
         let (name, exists) = (Path::new("config"), self.lower.entry(Path::new("config"))?.is_some());
         let old = if exists { self.lower.read(name, MAX_BYTES)? } else { Vec::new() };
         let new = self.upper.read(name, MAX_BYTES)?;
         let scope = Scope { is_new: self.is_new, work_tree: self.outer, git_dir: self.path, private: self.private };
-        let config::MergedConfig { text, refused } = merge(&old, &new, &scope).map_err(io::Error::other)?;
+        let config::MergedConfig { text, refused, redirected } = merge(&old, &new, &scope).map_err(io::Error::other)?;
         if text == old {
-            return Ok((0, refused));
+            return Ok((0, Vec::new(), refused));
         }
         applier.write(name, &text)?;
-        Ok((1, refused))
+        Ok((1, redirected, refused))
     }
 
     fn settle_module(&self, module: &Path, changes: Vec<Change>, reporter: &mut Reporter) -> io::Result<()> {

@@ -16,8 +16,12 @@ pub(super) fn remarks(effects: &RunEffects) -> Vec<String> {
         let path = display::escape_line(&path.to_string_lossy()).into_owned();
         format!("Another program changed '{path}' while the command ran, so the command's changes to that repository were not applied. Run it again.")
     });
+    let redirected = effects.git.iter().flat_map(|git| &git.redirected).take(LISTED).map(|(path, setting)| {
+        let path = display::escape_line(&path.to_string_lossy()).into_owned();
+        format!("'{path}' now has '{setting}': a later push or fetch of this repository goes there. Tell the user.")
+    });
     let named = all.into_iter().take(LISTED).map(remark);
-    named.chain(more).chain(conflicts).chain(effects.notes.iter().cloned()).collect()
+    named.chain(more).chain(redirected).chain(conflicts).chain(effects.notes.iter().cloned()).collect()
 }
 
 /// The same for programs; `None` if everything was applied.

@@ -99,6 +99,18 @@ fn git_neighbours_work_outside_too() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+#[test]
+fn address_of_a_remote_that_a_command_changes_is_named_in_its_result() {
+    let scene = start(Repository);
+    user_git_text(&scene, "", &["remote", "add", "origin", "https://example.invalid/x.git"]);
+    let result = run_line(&scene, "git remote add fork https://example.invalid/f.git && git remote -v");
+    assert_eq!((result.exit(), result.text().contains("goes there")), (Some(0), false), "{}", result.text());
+    let result = run_line(&scene, "git remote set-url origin https://example.invalid/y.git");
+    let named = "now has 'remote.origin.url = https://example.invalid/y.git': a later push or fetch of this repository goes there.";
+    assert!(result.exit() == Some(0) && result.text().contains(named), "{}", result.text());
+    assert_eq!(user_git_text(&scene, "", &["remote", "get-url", "origin"]), "https://example.invalid/y.git\n");
+}
+
 /// Files that look like secrets are hidden from a command, and Git in it takes those that it tracks for unchanged and ignores the others.
 #[test]
 fn hidden_files_are_in_nobodys_way() {

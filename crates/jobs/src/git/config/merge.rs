@@ -3,11 +3,15 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use haft_text::display;
+
 use super::parse::{ConfigFile, Entry, SectionName};
 use super::{Key, Scope, parse};
 
 /// More entries are refused.
 const MAX_ENTRIES: usize = 10_000;
+/// Most characters of a value that are shown.
+const SHOWN: usize = 200;
 
 /// The outcome of a merge.
 #[derive(Debug, PartialEq, Eq)]
@@ -16,6 +20,8 @@ pub(crate) struct MergedConfig {
     pub(crate) text: Vec<u8>,
     /// The names of entries that were not taken, as `core.hookspath`.
     pub(crate) refused: Vec<String>,
+    /// Entries that were taken, and send a later push or fetch of the user elsewhere: `remote.origin.url = https://example.org/x.git`.
+    pub(crate) redirected: Vec<String>,
 }
 
 /// Takes the harmless differences of `new`; an error says why nothing can be taken.
@@ -23,7 +29,7 @@ pub(crate) fn merge(old: &[u8], new: &[u8], scope: &Scope) -> Result<MergedConfi
     let before = parse(old).ok_or("the settings that are there cannot be parsed")?;
     let after = parse(new).filter(|file| file.entries.len() <= MAX_ENTRIES).ok_or("the new settings cannot be parsed")?;
     let mut draft = Draft { text: old, file: &before, edits: Vec::new(), appended: Vec::new() };
-    let mut refused = Vec::new();
+    let (mut refused, mut redirected) = (Vec::new(), Vec::new());
     for key in keys_of(&after, &before) {
         let (was, is) = (entries_of(&before, key), entries_of(&after, key));
         if was.iter().map(|entry| &entry.value).eq(is.iter().map(|entry| &entry.value)) {
@@ -32,11 +38,27 @@ pub(crate) fn merge(old: &[u8], new: &[u8], scope: &Scope) -> Result<MergedConfi
         let is_harmless = is.iter().all(|entry| scope.allows(key, entry.value.as_deref()));
         if is_harmless && (!is.is_empty() || scope.allows_deletion(key)) {
             draft.set(key, &was, &is);
+            if redirects(key, !was.is_empty()) {
+                redirected.extend(is.iter().map(|entry| format!("{key} = {}", shorten_value(entry))));
+            }
         } else {
             refused.push(key.to_string());
         }
     }
-    Ok(MergedConfig { text: without_emptied_sections(&before, draft.finish()), refused })
+    Ok(MergedConfig { text: without_emptied_sections(&before, draft.finish()), refused, redirected })
+}
+
+/// Whether an entry sends what the user pushes or fetches elsewhere than before. The address of a new remote does not.
+fn redirects(key: &Key, was_there: bool) -> bool {
+    match (&*key.section, &*key.name) {
+        ("remote", "pushurl") | ("branch", "pushremote") => true,
+        ("remote" | "submodule", "url") | ("branch", "remote") => was_there,
+        _ => false,
+    }
+}
+
+fn shorten_value(entry: &Entry) -> String {
+    display::shorten(&String::from_utf8_lossy(entry.value.as_deref().unwrap_or_default()), SHOWN).into_owned()
 }
 
 /// Every name once, in order of appearance: those of the new file first.

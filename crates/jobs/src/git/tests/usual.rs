@@ -77,6 +77,32 @@ fn usual_commands_change_the_repository_as_outside() {
     }
 }
 
+#[test]
+fn settings_that_send_a_later_push_or_fetch_elsewhere_are_applied_and_named() {
+    let cases: &[(&str, &[&str])] = &[
+        ("git remote set-url origin https://example.org/y.git", &["remote.origin.url = https://example.org/y.git"]),
+        ("git remote set-url --push origin https://example.org/y.git", &["remote.origin.pushurl = https://example.org/y.git"]),
+        ("git config branch.main.pushRemote https://example.org/y.git", &["branch.main.pushremote = https://example.org/y.git"]),
+        ("git config branch.main.remote https://example.org/y.git", &["branch.main.remote = https://example.org/y.git"]),
+        (
+            "git remote set-url --add origin https://example.org/y.git",
+            &["remote.origin.url = https://example.org/x.git", "remote.origin.url = https://example.org/y.git"],
+        ),
+        ("git remote add other https://example.org/y.git; git config branch.other.remote other", &[]),
+        ("git remote set-url origin https://example.org/x.git; git remote remove origin", &[]),
+    ];
+    for (script, settings) in cases {
+        let world = World::new();
+        world.git_ok(&["remote", "add", "origin", "https://example.org/x.git"]);
+        world.git_ok(&["config", "branch.main.remote", "origin"]);
+        let report = world.run(script);
+        assert_clean(&report);
+        let file = world.git_dir().join("config");
+        let expected: Vec<_> = settings.iter().map(|setting| (file.clone(), (*setting).to_owned())).collect();
+        assert_eq!(report.redirected, expected, "{script}");
+    }
+}
+
 fn walk(folder: &Path) -> Vec<PathBuf> {
     let entries: Vec<_> = fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path()).collect();
     let inner = entries.iter().filter(|path| path.is_dir()).flat_map(|path| walk(path)).collect::<Vec<_>>();
