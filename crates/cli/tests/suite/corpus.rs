@@ -32,7 +32,7 @@ struct Line {
 
 impl Line {
     fn parse(row: &'static str) -> Self {
-        let columns: Vec<&str> = row.split('\t').collect();
+        let columns: Vec<&str> = row.splitn(5, '\t').collect();
         let [needs, exit, output, disk, text] = columns[..] else { panic!("not five columns: {row}") };
         let given = |text: &'static str| (text != "-").then_some(text);
         Self { needs, exit: exit.parse().ok(), output: given(output), disk: given(disk), text: text.replace('⏎', "\n") }
