@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use serde_json::{Value, json};
 
 use super::harness::World;
-use super::mcp_servers::wait;
+use super::mcp_servers::{table, wait};
 use super::processes::processes_with;
 
 /// A client on the pipes of the server; the server ends with it.
@@ -225,6 +225,19 @@ fn skills_that_change_are_announced_as_prompts() {
     fs::remove_dir_all(world.path("config/haft/skills/first")).unwrap();
     client.next_notice("notifications/prompts/list_changed");
     assert_eq!(names(&mut client), ["second"]);
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn tools_of_a_server_that_nobody_started_before_are_offered_too() {
+    let world = World::new();
+    world.configure(&table(&world, "good", ""));
+    let mut client = PipeClient::start(&world, &["workspace"]);
+    wait("its tools are listed", || {
+        let listed = client.request("tools/list", &json!({}));
+        listed["result"]["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == "mcp__hub__work")
+    });
+    assert!(client.call("mcp__hub__work", &json!({ "n": 1 })).contains("done {'n': 1}"));
     assert_eq!(client.end(), Some(0));
 }
 
