@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, describe } from 'node:test';
+import { matchTree } from './golden.mjs';
 import { scriptedModel } from './model.mjs';
 import { openWorld, send } from './open.mjs';
 import { otherSite } from './server.mjs';
@@ -139,6 +140,8 @@ describe('canvas', { timeout: 240_000 }, () => {
     const title = () => page.evaluate(() => document.querySelector('.drawing small').textContent);
     const [, newest] = /^Canvas · version (\d+) of \1 · two\.html$/.exec(await title());
 
+    await page.until('no scripts of before', () => document.querySelectorAll('.drawing iframe').length === 1);
+    await matchTree(page, 'canvas', { role: 'region', name: 'Canvas of the agent' });
     const frames = () => page.evaluate(() => document.querySelectorAll('.drawing iframe').length);
     await page.click('button', 'Source');
     await page.until('source', () => document.querySelector('.drawing .output')?.textContent.includes('onerror="top.hacked=1"'));
