@@ -47,7 +47,7 @@ export function scheduledJobs(body) {
       !running && warning('No server runs these jobs now. Start `haft serve` here.'),
       notices.length > 0 && noticeList(notices),
       timeline([...runs.map(pastRun), ...jobs.filter((job) => job.next).map(nextRun)], {
-        what: 'runs',
+        what: 'run',
         legend: [
           ['ok', 'done'],
           ['fail', 'failed'],

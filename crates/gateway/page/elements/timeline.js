@@ -1,6 +1,6 @@
 // What happened over time: a lane for each session or job, a bar as long as it took, shape and colour by how it went.
 
-import { fullTime, h, seconds, svg, time } from '../core.js';
+import { fullTime, h, plural, seconds, svg, time } from '../core.js';
 
 const LANES = 8;
 const LANE = 18;
@@ -28,7 +28,7 @@ export function timeline(entries, { what, laneTitle = (lane) => lane, legend, zo
     {
       viewBox: `0 0 ${WIDTH} ${height}`,
       role: 'img',
-      label: `Timeline: ${shown.length} ${what} from ${fullTime(from)} to ${fullTime(from + span)}`,
+      label: `Timeline: ${plural(shown.length, what)} from ${fullTime(from)} to ${fullTime(from + span)}`,
     },
     svg('defs', null, svg('pattern', hatch, svg('line', { y2: 4, class: 'stroke-waiting' }))),
     Array.from({ length: count }, (_, index) => laneLabel(index)),

@@ -55,7 +55,7 @@ export default function mount(root, first) {
   let turn = 0;
   const plot = h('div');
   const PLOT = {
-    what: 'calls',
+    what: 'call',
     laneTitle: (id) => (id ? store.sessions.get(id)?.title || 'New session' : 'outside of sessions'),
     legend: [
       ['ok', 'done'],

@@ -59,9 +59,10 @@ function draw(usage) {
     );
   const sum = (name) => usage.days.reduce((total, day) => total + (day.usage[name] ?? 0), 0);
   const input = sum('input_tokens');
-  const unknown = sum('unpriced_requests') ? ' + unknown' : '';
+  const isUnknown = sum('unpriced_requests') > 0;
+  const cost = sum('cost');
   const figures = [
-    ['cost', `${money(sum('cost'))}${unknown}`],
+    ['cost', `${money(cost || !isUnknown ? cost : null)}${cost && isUnknown ? ' + unknown' : ''}`],
     ['tokens in', tokens(input)],
     ['tokens out', tokens(sum('output_tokens'))],
     ['of the input was cached', input ? `${Math.round((100 * sum('cached_tokens')) / input)} %` : '–'],
