@@ -109,6 +109,11 @@ fn cards_questions_and_lists_are_readable_by_all_in_every_state() {
 }
 
 #[test]
+fn places_with_something_in_them_are_what_a_screen_reader_is_told() {
+    run("filled.test.mjs");
+}
+
+#[test]
 fn canvas_shows_what_agents_make_and_reaches_nothing() {
     run("canvas.test.mjs");
 }

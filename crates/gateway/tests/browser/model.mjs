@@ -4,9 +4,9 @@ import { createServer } from 'node:http';
 
 /**
  * A provider that answers with the next step of a script, and remembers what it was sent. A step is a text, the arguments of a call of
- * `tool`, or a list of calls: `[['read_file', { path: 'a' }], …]`.
+ * `tool`, or a list of calls: `[['read_file', { path: 'a' }], …]`. Each answer used what `usage` says, if it is given.
  */
-export async function scriptedModel(tool) {
+export async function scriptedModel(tool, usage) {
   const asked = [];
   const steps = [];
   const server = createServer((request, response) => {
@@ -24,7 +24,7 @@ export async function scriptedModel(tool) {
           ? { role: 'assistant', content: next }
           : { role: 'assistant', content: null, tool_calls: calls.map(call) };
       response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ choices: [{ index: 0, message, finish_reason: typeof next === 'string' ? 'stop' : 'tool_calls' }] }));
+      response.end(JSON.stringify({ choices: [{ index: 0, message, finish_reason: typeof next === 'string' ? 'stop' : 'tool_calls' }], usage }));
     });
   });
   await new Promise((resolve) => {

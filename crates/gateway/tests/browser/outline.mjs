@@ -25,6 +25,12 @@ const CHANGING = [
   [/(\/tmp|\/var)\/[^\s'"]*haft-[^\s'"/]*/g, 'WORKSPACE'],
   [/[↑↓] [\d.]+k?( \([\d.]+k? cached\))?/g, 'TOKENS'],
   [/\d+ %/g, 'SHARE'],
+  [/\bpid \d+/g, 'pid NUMBER'],
+  [/[\d.]+ [kMG]B\b/g, 'SIZE'],
+  [/\b[A-Z][a-z]{2} \d{4}-\d\d-\d\d\b/g, 'DATE'],
+  [/\b\d\d-\d\d\b/g, 'DAY'],
+  [/\b\d+ (?=not offered)/g, 'COUNT '],
+  [/\bof \d+ settings/g, 'of COUNT settings'],
 ];
 
 /** Lines of `role "name" [states]`, indented by depth; of the part with this role and name, if one is given. */
