@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::{Html, IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -21,16 +21,15 @@ const MOST_NAME: usize = 200;
 
 /// The document of a frame. Its path is the key to it; it has no rights of the page.
 pub(super) async fn frame(State(app): State<App>, Path(key): Path<String>) -> Response {
-    let Some(html) = app.canvas.html(&key) else {
-        return ApiError::not_found("There is no such canvas any more.").into_response();
-    };
+    let missing = || ApiError::not_found("There is no such canvas any more.").into_response();
     let headers = [
-        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_FRAME_OPTIONS, "SAMEORIGIN"),
         (HeaderName::from_static("x-dns-prefetch-control"), "off"),
     ];
-    (headers.map(|(name, value)| (name, HeaderValue::from_static(value))), document(&html)).into_response()
+    let content = app.canvas.html(&key).map_or_else(missing, |html| Html(document(&html)).into_response());
+    // Also where it is hidden before its frame has asked: a page that may not be framed would be an error of ours.
+    (headers.map(|(name, value)| (name, HeaderValue::from_static(value))), content).into_response()
 }
 
 pub(super) async fn one(State(app): State<App>, token: SignedIn, Path(id): Path<String>) -> Answer<Value> {
