@@ -137,6 +137,9 @@ pub(crate) struct EffectView {
     /// Of a program: where it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) place: Option<String>,
+    /// Of a program with a long command line: its words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) words: Option<Vec<String>>,
 }
 
 /// A question about a call.

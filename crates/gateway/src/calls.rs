@@ -18,6 +18,8 @@ use crate::time::{milliseconds, timestamp};
 const MOST_IMAGE_BYTES: usize = 2 << 20;
 /// Bytes of arguments that are sent as they are.
 const MOST_ARGUMENT_BYTES: usize = 256 << 10;
+/// Characters of a command that is shown in one line.
+const LINE: usize = 80;
 
 impl CallState {
     /// The state of a call of the history.
@@ -195,11 +197,19 @@ pub(crate) fn effect_views(recorded: &Value, workspace: &Path) -> Vec<EffectView
         .map(|effect| {
             let (kind, target) = effects::describe(effect, workspace);
             let target = render::visible_line(&target).into_owned();
-            EffectView { weight: weight(&kind), kind, target, outside: effect["outside"] == true, place: place(effect, workspace) }
+            let (weight, outside, place) = (weight(&kind), effect["outside"] == true, place(effect, workspace));
+            EffectView { words: long_command(effect, &target), kind, target, weight, outside, place }
         })
         .collect();
     views.sort_by_key(|view| view.weight);
     views
+}
+
+/// The words of a command that does not fit into a line: each is shown in one of its own.
+fn long_command(effect: &Value, target: &str) -> Option<Vec<String>> {
+    let is_long = effect["effect"] == "exec" && target.chars().count() > LINE;
+    let show = |word: &String| render::visible_line(word).into_owned();
+    is_long.then(|| effects::command_words(effect).iter().map(show).collect())
 }
 
 /// The folder of a program, and whether it is in a sandbox there.
@@ -288,5 +298,18 @@ mod tests {
         let said =
             ["in the workspace, in the sandbox", "in /w/a⟨U+202E⟩, on this machine, without a sandbox"].map(|place| Some(place.to_owned()));
         assert_eq!(places, [said.to_vec(), vec![None]].concat());
+    }
+
+    #[test]
+    fn long_command_has_its_words_and_none_of_them_looks_like_two() {
+        let long = "x".repeat(LINE);
+        let effects = json!([
+            {"effect": "exec", "program": "git", "arguments": ["a b", "--\n--force\u{202e}", long], "directory": "/w", "host": "sandbox"},
+            {"effect": "exec", "program": "git", "arguments": ["status"], "directory": "/w", "host": "sandbox"},
+        ]);
+        let words: Vec<_> = effect_views(&effects, Path::new("/w")).into_iter().map(|view| view.words).collect();
+        let [Some(words), None] = words.as_slice() else { panic!("{words:?}") };
+        assert_eq!([&words[0], &words[1], &words[3]], ["git", "'a b'", long.as_str()]);
+        assert!(words.len() == 4 && !words[2].contains(['\n', '\u{202e}']), "{words:?}");
     }
 }

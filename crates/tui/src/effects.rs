@@ -9,7 +9,7 @@ pub fn describe(effect: &Value, workspace: &Path) -> (String, String) {
     let kind = field(effect, "effect");
     let target = match kind.as_str() {
         "read" | "write" | "delete" => path(effect, workspace),
-        "exec" => exec(effect),
+        "exec" => command_words(effect).join(" "),
         "connect" => format!("{} {}:{}", field(effect, "method"), field(effect, "host"), field(effect, "port")),
         "send" => format!("{} to {}", field(effect, "channel"), field(effect, "to")),
         "node" => format!("{}:{} {}", field(effect, "node"), field(effect, "action"), field(effect, "target")).trim_end().to_owned(),
@@ -37,10 +37,10 @@ fn path(effect: &Value, workspace: &Path) -> String {
     text
 }
 
-fn exec(effect: &Value) -> String {
+/// The words of a program that is run, each quoted for a shell.
+pub fn command_words(effect: &Value) -> Vec<String> {
     let arguments = effect["arguments"].as_array().map_or(&[][..], Vec::as_slice);
-    let words = std::iter::once(field(effect, "program")).chain(arguments.iter().filter_map(|word| word.as_str().map(quote_word)));
-    words.collect::<Vec<_>>().join(" ")
+    std::iter::once(field(effect, "program")).chain(arguments.iter().filter_map(|word| word.as_str().map(quote_word))).collect()
 }
 
 /// Quotes a word for a shell.

@@ -30,10 +30,22 @@ export function effectsList(effects) {
     'dl.effects',
     sorted.map((effect) => [
       h('dt', { class: effect.kind }, KIND_WORDS[effect.kind] ?? effect.kind),
-      h('dd', visible((effect.target ?? '').replace(OUTSIDE, '')), effect.outside && [' ', badge('! outside the workspace', 'ask')], effect.place && h('div.muted', effect.place)),
+      h(
+        'dd',
+        effect.words ? wordList(effect.words) : visible((effect.target ?? '').replace(OUTSIDE, '')),
+        effect.outside && [' ', badge('! outside the workspace', 'ask')],
+        effect.place && h('div.muted', effect.place),
+      ),
     ]),
   );
 }
+
+/** A long command, a word in each line; where it runs stays in view. */
+const wordList = (words) =>
+  h(
+    'div.words',
+    words.map((word) => h('div', visible(word))),
+  );
 
 /** The steps of a decision in order. Steps without an opinion are folded. */
 export function traceList(trace) {

@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn risk_follows_the_effects_their_place_and_what_was_read() {
-        let effect = |weight, outside| EffectView { kind: String::new(), target: String::new(), weight, outside, place: None };
+        let effect = |weight, outside| EffectView { kind: String::new(), target: String::new(), weight, outside, place: None, words: None };
         for (effects, is_tainted, can_undo, level, words) in [
             (vec![], false, true, RiskLevel::Low, "other"),
             (vec![effect(5, false)], false, true, RiskLevel::Low, "reads"),

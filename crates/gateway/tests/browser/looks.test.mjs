@@ -22,7 +22,7 @@ describe('looks', { timeout: 600_000 }, () => {
   const world = openWorld({
     first: async () => {
       model = await scriptedModel('exec');
-      const config = `model = "work/m"\n[providers.work]\nprotocol = "openai"\nbase_url = "${model.url}"\n[rules]\nask = ["write(asked.txt)"]\ndeny = ["write(secret.txt)"]\n`;
+      const config = `model = "work/m"\n[providers.work]\nprotocol = "openai"\nbase_url = "${model.url}"\n[rules]\nask = ["write(asked.txt)", "exec(ls *)"]\ndeny = ["write(secret.txt)"]\n`;
       return { config, files: { 'README.md': '# Hello\n', 'src/a.rs': 'fn main() {\n    if n > 1 {}\n}\n' } };
     },
   });
@@ -104,13 +104,28 @@ describe('looks', { timeout: 600_000 }, () => {
     await page.until('idle', () => document.querySelector('.composer .stop').hidden);
   });
 
+  step('a long command has each of its words in a line', async () => {
+    const words = ['--almost-all', '--block-size=1', '--color=never', '--group-directories-first', "'a b'", "'c\nd'", '.'];
+    model.steps.push([['exec', { command: `ls ${words.join(' ')}` }]], 'Denied.');
+    await send(page, 'list it');
+    await page.until('armed buttons', () => document.querySelector('dialog.approval button.primary')?.disabled === false);
+    const lines = await page.evaluate(() => [...document.querySelectorAll('dialog.approval .words > *')].map((each) => each.textContent));
+    // A word with a line break looks like one.
+    assert.deepEqual(lines.slice(1), words.map((word) => word.replace('\n', '⟨U+000A⟩')));
+    assert.match(lines[0], /ls$/);
+    const isWhole = await page.evaluate(() => [...document.querySelectorAll('dialog.approval dd')].every((each) => each.scrollHeight === each.clientHeight));
+    assert.ok(isWhole, 'where it runs needs no scrolling');
+    await page.press('n');
+    await page.until('idle', () => document.querySelector('.composer .stop').hidden);
+  });
+
   step('history, usage and one call of them', async () => {
     await visit(page, 'history');
-    await page.until('rows', () => document.querySelectorAll('.history-row:not(.head)').length === 8);
+    await page.until('rows', () => document.querySelectorAll('.history-row:not(.head)').length === 9);
     await themes('history', async (what) => assert.deepEqual(await page.evaluate(weakContrasts), [], what));
     await matchTree(page, 'history', { role: 'main', name: '' });
     await visit(page, 'history?status=denied');
-    await page.until('rows', () => document.querySelectorAll('.history-row:not(.head)').length === 2);
+    await page.until('rows', () => document.querySelectorAll('.history-row:not(.head)').length === 3);
     await page.evaluate(() => document.querySelector('.history-row:not(.head)').focus());
     await page.press('Enter');
     await page.until('its card', () => document.querySelector('dialog haft-call .tabs') !== null);
