@@ -202,14 +202,14 @@ pub(crate) struct ItemView {
     pub(crate) content: ItemContent,
 }
 
-/// What an entry of a transcript is.
+/// What an entry of a transcript is. Calls of one answer of the model have the same `response`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum ItemContent {
     User { text: String, html: String, at: Option<String>, number: Option<u64>, queued: bool },
     Assistant { text: String, blocks: Vec<String>, at: Option<String>, model: Option<String>, streaming: bool },
     Thinking { text: String },
-    Call { call: Box<CallView> },
+    Call { response: String, call: Box<CallView> },
     Notice { text: String, level: &'static str },
     Summary { text: String, html: String },
     Message { text: String, html: String, level: String },

@@ -50,6 +50,15 @@ export function rowsOf(items, unfolded) {
   return rows;
 }
 
+/** Marks rows of calls that follow another one of the same response, as they share a frame; `changed` gets each row that is drawn again. */
+export function joinResponses(rows, changed) {
+  rows.forEach((row, at) => {
+    const isJoined = Boolean(row.response) && row.response === rows[at - 1]?.response;
+    if (isJoined !== (row.isJoined ?? false)) changed(row.id);
+    row.isJoined = isJoined;
+  });
+}
+
 const ESTIMATES = { call: 44, turn_end: 32, notice: 32, fold: 40, thinking: 32 };
 export const estimate = (row) => ESTIMATES[row.type] ?? 56 + Math.min(400, (row.text?.length ?? 0) / 4);
 
@@ -57,13 +66,13 @@ export const estimate = (row) => ESTIMATES[row.type] ?? 56 + Math.min(400, (row.
 export function renderRow(item, row, actions) {
   const element = row ?? h('div');
   const draw = DRAW[item.type] ?? DRAW.notice;
-  draw(element, item, actions);
+  element.className = `virtual-row ${draw(element, item, actions)}`;
   return element;
 }
 
+/** Each fills its row, and returns the classes of it. */
 const DRAW = {
   user(element, item, actions) {
-    element.className = `virtual-row message user ${item.queued ? 'queued' : ''}`;
     const menu = menuButton('⋯', () => actions.messageMenu(item), { class: 'quiet', label: 'Menu of this message' });
     fill(
       element,
@@ -76,9 +85,9 @@ const DRAW = {
       ),
       h('div.bubble', item.text),
     );
+    return `message user ${item.queued ? 'queued' : ''}`;
   },
   assistant(element, item) {
-    element.className = `virtual-row message assistant ${item.streaming ? 'streaming' : ''}`;
     if (!element.blocks) {
       element.body = h('div.rendered');
       element.blocks = [];
@@ -91,25 +100,25 @@ const DRAW = {
     setText(element.when, time(item.at));
     drawBlocks(element, item.blocks ?? []);
     if (!item.blocks?.length && item.text) setText(element.body, item.text);
+    return `message assistant ${item.streaming ? 'streaming' : ''}`;
   },
   thinking(element, item) {
-    element.className = 'virtual-row message notice';
     if (!element.body) {
       element.body = h('div.tail');
       fill(element, h('details', h('summary', 'Thinking'), element.body));
     }
     setText(element.body, item.text ?? '');
+    return 'message notice';
   },
   call(element, item) {
-    element.className = 'virtual-row';
     if (!element.card) {
       element.card = h('haft-call');
       fill(element, element.card);
     }
     element.card.call = item.call;
+    return item.isJoined ? 'joined' : '';
   },
   fold(element, item, actions) {
-    element.className = 'virtual-row';
     const text = `${item.isUnfolded ? '▾' : '▸'} ${plural(item.count, 'call')} done${item.failed ? ` · ${item.failed} not successful ✗` : ' ✓'}`;
     fill(
       element,
@@ -118,22 +127,22 @@ const DRAW = {
         button(text, () => actions.toggleFold(item.id), { class: 'fold', ariaExpanded: item.isUnfolded }),
       ),
     );
+    return '';
   },
   notice(element, item) {
-    element.className = 'virtual-row message notice';
     fill(element, h('p', item.level === 'warning' && h('span.state.ask', '! '), visible(item.text ?? '')));
+    return 'message notice';
   },
   summary(element, item) {
-    element.className = 'virtual-row message notice';
     fill(element, h('details', h('summary', 'Earlier messages were summarised'), rendered(item.html)));
+    return 'message notice';
   },
   message(element, item) {
-    element.className = 'virtual-row message assistant';
     fill(element, h('div.who', h('span', 'Haft'), h('span.badge.accent', `message · ${item.level ?? 'info'}`)), rendered(item.html));
+    return 'message assistant';
   },
   turn_end(element, item) {
     const hasFailed = item.error || !['done', 'cancelled'].includes(item.reason);
-    element.className = `virtual-row message ${hasFailed ? 'error' : 'notice'}`;
     const cached = item.cached_tokens ? ` (${tokens(item.cached_tokens)} cached)` : '';
     // The demo model counts nothing, and a price of nothing is not unknown.
     const isCounted = item.input_tokens || item.output_tokens;
@@ -144,6 +153,7 @@ const DRAW = {
       hasFailed && h('div.bubble', { role: 'alert' }, h('span.state.fail', `✗ ${REASONS[item.reason] ?? item.reason} `), item.error ?? ''),
       h('p.tools-line', item.reason === 'cancelled' && h('span.state.ask', '■ stopped · '), figures),
     );
+    return `message ${hasFailed ? 'error' : 'notice'}`;
   },
 };
 

@@ -22,7 +22,7 @@ import { isApprovalOpen, openApproval } from '../elements/approval.js';
 import { chatHeader } from '../elements/chat-header.js';
 import { composer, draftKey } from '../elements/composer.js';
 import { forkSession } from '../elements/session-actions.js';
-import { announcement, estimate, renderRow, rowsOf } from '../elements/transcript-view.js';
+import { announcement, estimate, joinResponses, renderRow, rowsOf } from '../elements/transcript-view.js';
 import { slashCommands } from '../elements/slash-commands.js';
 import '../elements/virtual-list.js';
 
@@ -163,7 +163,10 @@ export default function mount(root, { id, query }) {
 
   function redraw() {
     isRedrawn = false;
-    if (transcript) list.items = rowsOf(transcript.items, unfolded);
+    if (!transcript) return;
+    const rows = rowsOf(transcript.items, unfolded);
+    joinResponses(rows, (key) => list.refresh(key));
+    list.items = rows;
   }
 
   function changed(change) {

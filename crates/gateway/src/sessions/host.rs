@@ -178,7 +178,7 @@ impl SessionHost {
         let (mut items, base, generation, newest) = (live.items.clone(), live.base, live.generation, self.approvals.hub.newest());
         drop(live);
         for item in &mut items {
-            if let ItemContent::Call { call } = &mut item.content
+            if let ItemContent::Call { call, .. } = &mut item.content
                 && call.state == CallState::Waiting
             {
                 call.approval = self.approvals.of_call(id, &call.id);

@@ -19,6 +19,8 @@ pub(super) struct LiveTurn {
     /// Number of the turn in this server, for ids.
     turn: u64,
     next: u64,
+    /// Answers of the model that are complete.
+    responses: u64,
     /// Messages that were stored before it.
     pub(super) base: Option<u64>,
     /// Changes with each begin and end.
@@ -136,12 +138,18 @@ impl LiveTurn {
     }
 
     pub(super) fn call(&mut self, call: CallView) -> Vec<LiveEvent> {
-        self.end_text_with(ItemContent::Call { call: Box::new(call) })
+        let response = format!("t{}.{}", self.turn, self.responses);
+        self.end_text_with(ItemContent::Call { response, call: Box::new(call) })
+    }
+
+    /// The model has said all of an answer, and its calls have ended.
+    pub(super) fn end_response(&mut self) {
+        self.responses += 1;
     }
 
     fn find_call(&mut self, id: &str) -> Option<&mut CallView> {
         self.items.iter_mut().rev().find_map(|item| match &mut item.content {
-            ItemContent::Call { call } if call.id == id => Some(&mut **call),
+            ItemContent::Call { call, .. } if call.id == id => Some(&mut **call),
             _ => None,
         })
     }
@@ -283,6 +291,20 @@ mod tests {
         assert_eq!((text.as_str(), *streaming), ("Hello *you*!", false));
         live.clear();
         assert!(live.items.is_empty() && live.base.is_none() && live.generation == 2);
+    }
+
+    #[test]
+    fn calls_of_one_answer_have_the_same_response_and_those_of_the_next_another() {
+        let mut live = LiveTurn::default();
+        live.begin(7, 0);
+        let mut response_of = |id: &str, is_next: bool| {
+            if is_next {
+                live.end_response();
+            }
+            live.call(CallView::begin("s", "main", id, "exec", "{}"))[0].1["item"]["response"].clone()
+        };
+        let responses = [response_of("c1", false), response_of("c2", false), response_of("c3", true)];
+        assert_eq!(responses, ["t7.0", "t7.0", "t7.1"]);
     }
 
     #[test]

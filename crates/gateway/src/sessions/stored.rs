@@ -102,7 +102,8 @@ impl Transcript<'_> {
                         call
                     };
                     let call = self.history.get(id).map_or_else(unrecorded, CallView::recorded);
-                    self.add(record, part, ItemContent::Call { call: Box::new(call) });
+                    let response = format!("m{}", record.number);
+                    self.add(record, part, ItemContent::Call { response, call: Box::new(call) });
                 }
                 _ => {}
             }
@@ -131,7 +132,7 @@ impl Transcript<'_> {
 
     fn add_result(&mut self, id: &str, content: &[ResultPart], is_error: bool) {
         let found = self.items.iter_mut().rev().find_map(|item| match &mut item.content {
-            ItemContent::Call { call } if call.id == id => Some(call),
+            ItemContent::Call { call, .. } if call.id == id => Some(call),
             _ => None,
         });
         let Some(call) = found else { return };

@@ -98,6 +98,7 @@ impl TurnWatcher for LiveSession {
                     self.hub.send("changed", None, &json!({ "what": "changes" }));
                 }
             }
+            TurnEvent::Usage(..) => self.live().end_response(),
             TurnEvent::Notice(text) => self.tell(|live| live.notice(&for_page(text))),
             TurnEvent::Message(message) => self.tell(|live| live.message(message)),
             TurnEvent::Todos(todos) => self.send("todos", json!({ "todos": todos })),

@@ -52,7 +52,13 @@ describe('looks', { timeout: 600_000 }, () => {
     const states = await page.evaluate(() => [...document.querySelectorAll('haft-call')].map((each) => each.call.state));
     assert.deepEqual(states, ['success', 'success', 'error', 'denied', 'success', 'error', 'cancelled']);
     chat = await page.evaluate(() => location.hash.slice(2));
+    const joined = [false, false, true, true, false, false, false];
+    await page.until('one frame of the calls of one response', areJoined, joined);
     await matchTree(page, 'cards', { role: 'list', name: 'Conversation' });
+    const other = await world.browser.page({ context: page.context });
+    await other.goto(await page.evaluate(() => location.href));
+    await other.until('the frame, from what is stored', areJoined, joined);
+    await other.goto('about:blank');
   });
 
   step('open cards, on each of their tabs, are readable in light and in dark', async () => {
@@ -145,3 +151,9 @@ describe('looks', { timeout: 600_000 }, () => {
     assert.deepEqual([page.errors, phone.errors], [[], []]);
   });
 });
+
+/** Whether these cards, and no others, have no gap to the one above. Runs in the page. */
+function areJoined(wanted) {
+  const boxes = [...document.querySelectorAll('haft-call .call')].map((each) => each.getBoundingClientRect());
+  return boxes.length === wanted.length && boxes.every(({ top }, at) => wanted[at] === (at > 0 && top <= boxes[at - 1].bottom));
+}
