@@ -1,7 +1,7 @@
 // What the owner sees and changes: providers and their keys, agents, trust, tools and who has them, the inbox, similar calls.
 
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { before, describe } from 'node:test';
@@ -217,7 +217,10 @@ describe('owner', { timeout: 600_000 }, () => {
     await page.find('button', 'Undo');
     for (const other of others) await hasText('.toast', 'agents.coder.access', other);
     // What another program changes is announced to every page, also to this one.
-    writeFileSync(join(server.root, 'config/haft/config.toml'), `${config()}[gateway]\ninvoke_allow = ["exec"]\n`);
+    const file = join(server.root, 'config/haft/config.toml');
+    // At once: of half a file every setting would have changed.
+    writeFileSync(`${file}.new`, `${config()}[gateway]\ninvoke_allow = ["exec"]\n`);
+    renameSync(`${file}.new`, file);
     await page.evaluate(() => fetch('/api/settings'));
     await page.until('word on the change', () => document.querySelector('.toasts').textContent.includes('gateway.invoke_allow'));
     assert.doesNotMatch(await text('.toasts'), /agents\.coder\.access/, 'its user knows');

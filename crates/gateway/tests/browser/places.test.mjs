@@ -225,8 +225,13 @@ describe('restart', { timeout: 600_000 }, () => {
     await page.until('streamed words', () => document.querySelector('.message.assistant')?.textContent.includes('three'));
     assert.deepEqual(await page.evaluate(texts), ['say words', 'one two three']);
     const { host } = new URL(server.url);
+    const ended = new Promise((resolve) => {
+      server.child.once('exit', resolve);
+    });
     server.child.kill('SIGKILL');
     await page.until('word on the connection', () => document.querySelector('.live').textContent.includes('reconnecting'));
+    // The page may hear of it before the system has closed the port.
+    await ended;
     await server.run(['--listen', host]);
     await page.until('live page', () => document.querySelector('.live').textContent.includes('live'));
     const again = site.asked();
