@@ -200,6 +200,9 @@ describe('canvas', { timeout: 240_000 }, () => {
     await page.until('no frame', () => document.querySelector('.drawing iframe') === null);
     assert.equal(await status(address), 404);
     assert.equal(await status('/canvas/00000000000000000000000000000000'), 404);
+    // A frame that asks late is told so: a page that may not be framed would be an error in the console.
+    const framing = await page.evaluate(async (url) => (await fetch(url)).headers.get('x-frame-options'), address);
+    assert.equal(framing, 'SAMEORIGIN');
     // What is shown again is drawn again.
     const jsonl = [
       { surfaceUpdate: { surfaceId: 'again', components: [{ id: 'root', component: { Text: { text: { literalString: 'Drawn again' }, usageHint: 'h1' } } }] } },
