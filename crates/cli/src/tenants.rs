@@ -13,7 +13,9 @@ mod record;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-pub(crate) use self::address::{blob_address, schema, store_address};
+#[cfg(feature = "postgres")]
+pub(crate) use self::address::schema;
+pub(crate) use self::address::{blob_address, store_address};
 #[cfg(feature = "postgres")]
 pub(crate) use self::folder::make_private;
 pub(crate) use self::folder::{TenantFolder, TenantsFolder};

@@ -69,6 +69,7 @@ pub struct CallFilter {
 }
 
 /// What ids of calls since a time begin with, or are greater than: they are sorted by time.
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub(crate) fn first_id(since: SystemTime) -> String {
     let milliseconds = since.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_millis());
     let digits = format!("{milliseconds:012x}");

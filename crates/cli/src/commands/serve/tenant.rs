@@ -39,6 +39,7 @@ pub(super) struct OwnSeat {
     pub(super) seat: TenantSeat,
     idle: Duration,
     /// What the server in front says later, if there are workers.
+    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "there are no workers"))]
     words: Option<UnboundedReceiver<String>>,
     #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "there are no workers"))]
     gives_calls: bool,
