@@ -179,6 +179,11 @@ impl ParameterTable {
     /// Reads an object within the arguments: its keys, and the types of its values.
     fn read_within(&self, map: &mut Map<String, Value>) -> ReadingReport {
         let mut reading = self.rename_keys(map);
+        let given = map.len();
+        map.retain(|key, value| {
+            !(value.is_null() && self.parameters.iter().any(|parameter| parameter.name == *key && parameter.may_be_absent()))
+        });
+        reading.changed |= map.len() < given;
         for (key, value) in map.iter_mut() {
             let Some(parameter) = self.parameters.iter().find(|parameter| parameter.name == *key) else { continue };
             reading.add(parameter.read_within(value));
@@ -259,6 +264,11 @@ impl ParameterSpec {
         let spelled = hints.choices.iter().filter(|(parameter, _)| parameter == name).flat_map(|(_, spelled)| spelled);
         let spellings = spelled.map(|(spelling, choice)| (folded_key(spelling), choice.clone())).collect();
         Self { name: name.to_owned(), kind, choices, spellings, default, required: false, verbatim: false, parts }
+    }
+
+    /// Whether null says no more than that it is absent: it is no value of its own.
+    fn may_be_absent(&self) -> bool {
+        !self.required && (self.kind != ParameterKind::Any || !self.choices.is_empty())
     }
 
     /// Reads the parts of a list or an object.

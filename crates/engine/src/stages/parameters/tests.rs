@@ -71,6 +71,8 @@ fn the_objects_of_a_list_are_spelled_as_freely() {
         (json!({"before": "a", "Deep": true}), json!([{"old_text": "a", "deep": true}])),
         (json!("[{\"before\": \"a\"}]"), json!([{"old_text": "a"}])),
         (json!([{"before": 5, "deep": "TRUE"}]), json!([{"old_text": "5", "deep": true}])),
+        (json!([{"before": "a", "deep": null}]), json!([{"old_text": "a"}])),
+        (json!([{"before": null}]), json!([{"old_text": null}])),
         (json!(["{\"before\": \"a\", \"deep\": \"false\"}"]), json!([{"old_text": "a", "deep": false}])),
     ] {
         assert_eq!(read(json!({"path": "a", "steps": steps})), (json!({"mode": "overwrite", "file_path": "a", "steps": expected}), vec![]));
