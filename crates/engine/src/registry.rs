@@ -11,6 +11,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use haft_contract::schema::SchemaFault;
 use haft_contract::{Dialect, DynTool, ToolDefinition, ToolSource};
 use haft_text::suggest::nearest;
+use serde_json::Value;
 use tokio::sync::watch;
 
 use haft_policy::{Candidate, folded, names};
@@ -141,8 +142,27 @@ impl ToolEntry {
     }
     /// The compiled schema; compiled on first use, because a start should not pay for tools that are never called.
     pub(crate) fn validator(&self) -> Result<&Validator, &str> {
-        self.validator.get_or_init(|| Validator::compile(&self.definition.parameters)).as_ref().map_err(String::as_str)
+        let compile = || match (Validator::compile(&self.definition.parameters), &self.source) {
+            // Its patterns may be none of ours; the server checks them itself.
+            (Err(_), ToolSource::Mcp(_)) => Validator::compile(&without_patterns(&self.definition.parameters)),
+            (compiled, _) => compiled,
+        };
+        self.validator.get_or_init(compile).as_ref().map_err(String::as_str)
     }
+}
+
+/// A schema without its patterns. A property of that name is one of its parameters, and stays.
+fn without_patterns(schema: &Value) -> Value {
+    let Value::Object(map) = schema else { return schema.clone() };
+    let kept = map.iter().filter(|(key, _)| *key != "pattern").map(|(key, value)| {
+        let value = match (key.as_str(), value) {
+            ("properties", Value::Object(all)) => all.iter().map(|(name, property)| (name.clone(), without_patterns(property))).collect(),
+            ("items" | "additionalProperties", value) => without_patterns(value),
+            _ => value.clone(),
+        };
+        (key.clone(), value)
+    });
+    kept.collect()
 }
 
 /// All tools of a program. Shared and changeable: every change bumps the version, so that listings can be refreshed.
