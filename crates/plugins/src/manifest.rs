@@ -13,6 +13,8 @@ pub(crate) const LARGEST: usize = 256 * 1024;
 /// Most tools of a plugin.
 const MOST_TOOLS: usize = 64;
 const LONGEST_NAME: usize = 64;
+/// What the names of the tools of MCP servers begin with.
+const OF_SERVERS: &str = "mcp__";
 const LONGEST_DESCRIPTION: usize = 8_000;
 /// Seconds that a call has, and can have.
 const TIMEOUT: u64 = 30;
@@ -150,6 +152,10 @@ fn tool(keys: &ManifestTable<'_>, index: usize, entry: &toml::Value, of_componen
     if !is_tool_name(&name) {
         return Err(keys.fault("name", "must be a-z, digits and '_', start with a-z, and have at most 64 characters"));
     }
+    // What a rule allows a server must not be a plugin's.
+    if name.starts_with(OF_SERVERS) {
+        return Err(keys.fault("name", format!("must not begin with '{OF_SERVERS}': that is what tools of MCP servers are called")));
+    }
     check_keys(&keys, of_component)?;
     let effects = match keys.get("effects").map(|value| value.as_str().unwrap_or_default().parse::<DeclaredEffects>()) {
         None => DeclaredEffects::default(),
@@ -195,12 +201,22 @@ fn parameters(keys: &ManifestTable<'_>, name: &str, description: &str) -> Result
         let faults = faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
         keys.fault("parameters", format!("is a schema that not every model provider takes: {faults}"))
     })?;
+    let named = normalised["properties"].as_object().into_iter().flatten();
+    if let Some((odd, _)) = named.into_iter().find(|(parameter, _)| !is_parameter_name(parameter)) {
+        let odd = haft_text::display::shorten(odd, 80);
+        let what = "a name that not every model provider takes: use 1 to 64 letters, digits, '_', '-' and '.'";
+        return Err(keys.fault("parameters", format!("has '{odd}', {what}")));
+    }
     Ok(normalised)
 }
 
 fn is_plugin_name(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     name.len() <= LONGEST_NAME && name.split('-').all(|part| !part.is_empty() && part.bytes().all(is_plain))
+}
+
+fn is_parameter_name(name: &str) -> bool {
+    (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(|ch| ch.is_ascii_alphanumeric() || matches!(ch, '_' | '-' | '.'))
 }
 
 fn is_tool_name(name: &str) -> bool {

@@ -1,5 +1,6 @@
 //! What a plugin answers: one JSON object with `result` or `error`.
 
+use haft_contract::json::parse_strict;
 use haft_contract::{ErrorKind, JobEnd, ToolError};
 use haft_text::display;
 use serde_json::Value;
@@ -43,15 +44,15 @@ enum PluginReply {
 }
 
 fn parse(output: &[u8]) -> Result<PluginReply, String> {
-    let mut values = serde_json::Deserializer::from_slice(output).into_iter::<Value>();
-    let first = match values.next() {
+    let text = std::str::from_utf8(output).map_err(|error| format!("printed what is not JSON ({error})"))?;
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
+    match values.next() {
         None => return Err("printed nothing".into()),
-        Some(value) => value.map_err(|error| format!("printed what is not JSON ({error})"))?,
-    };
-    if values.next().is_some() {
-        return Err("printed more than one JSON value".into());
+        Some(Ok(_)) if values.next().is_some() => return Err("printed more than one JSON value".into()),
+        _ => {}
     }
-    let Value::Object(mut fields) = first else { return Err("printed JSON that is no object".into()) };
+    let value = parse_strict(text).map_err(|error| format!("printed what is not JSON ({error})"))?;
+    let Value::Object(mut fields) = value else { return Err("printed JSON that is no object".into()) };
     match (fields.remove("result"), fields.remove("error")) {
         (Some(result), None) => Ok(PluginReply::Result(result)),
         (None, Some(Value::String(message))) if !message.trim().is_empty() => Ok(PluginReply::Error(message)),
@@ -80,6 +81,7 @@ mod tests {
             ("hello", Err("printed what is not JSON (expected value at line 1 column 1)")),
             ("{\"result\": 1}{\"result\": 2}", Err("printed more than one JSON value")),
             ("{\"result\": 1} garbage", Err("printed more than one JSON value")),
+            ("{\"result\": 1, \"result\": 2}", Err("printed what is not JSON (the key 'result' is given twice at line 1 column 26)")),
             ("[]", Err("printed JSON that is no object")),
             ("{\"error\": 5}", Err("gave an 'error' that is not a text")),
             ("{\"error\": \"a\", \"result\": 1}", Err("gave both 'result' and 'error'")),

@@ -51,6 +51,11 @@ fn faults_of_a_manifest_name_their_key() {
         (tool(TOOL), "has two tools named 'count'"),
         (manifest("", &TOOL.replace("'count'", "'Count Me'")), "'name' of tool 1 must be a-z, digits and '_'"),
         (manifest("", &TOOL.replace("'count'", "'mcp/x'")), "'name' of tool 1 must be a-z, digits and '_'"),
+        (manifest("", &TOOL.replace("'count'", "'mcp__hub__read'")), "must not begin with 'mcp__'"),
+        (
+            manifest("", &format!("{TOOL}parameters = {{type = 'object', properties = {{'$a b' = {{}}}}}}\n")),
+            "'parameters' of tool 'count' has '$a b'",
+        ),
         (manifest("", &TOOL.replace("Counts.", "Counts.\u{202e}x")), "'description' of tool 'count' holds hidden or control characters"),
         (manifest("", &TOOL.replace("Counts.", &"x".repeat(9_000))), "has 9000 bytes, and 8000 are the most"),
         (" ".repeat(LARGEST + 1), "plugin.toml has 262145 bytes, and 262144 are the most"),
