@@ -62,8 +62,7 @@ pub(super) fn parse(line: &[u8]) -> Result<ParsedLine, Box<MessageFault>> {
     let value = match parse_strict(text) {
         Ok(value) => value,
         Err(error) => {
-            let id = serde_json::from_str(text).ok().and_then(|value: Value| id_of(&value));
-            return Err(fault(id, ErrorCode::PARSE_ERROR, format!("The message is not JSON: {error}.")));
+            return Err(fault(id_of_unreadable(text), ErrorCode::PARSE_ERROR, format!("The message is not JSON: {error}.")));
         }
     };
     if value.get("id").and_then(Value::as_str).is_some_and(|id| id.len() > LONGEST_ID) {
@@ -91,14 +90,36 @@ pub(super) fn parse(line: &[u8]) -> Result<ParsedLine, Box<MessageFault>> {
 
 /// Why a message is refused by its shape, which every reader refuses in the same words.
 pub(super) fn refuse_shape(value: &Value) -> Option<MessageFault> {
-    let error = || ErrorData::invalid_request("Batches are not supported: send one message at a time.", None);
-    value.is_array().then(|| MessageFault { id: None, error: error() })
+    let is_id = |id: &Value| id.is_string() || id.is_i64();
+    let why = match value {
+        Value::Array(_) => "Batches are not supported: send one message at a time.",
+        Value::Object(message) if message.get("id").is_some_and(|id| !is_id(id)) && message.contains_key("method") => {
+            "The id of a request is a text or a whole number."
+        }
+        _ => return None,
+    };
+    Some(MessageFault { id: None, error: ErrorData::invalid_request(why, None) })
+}
+
+/// The id of a message that is refused for what else is in it, such as half a character, a number beyond all limits or a depth without end:
+/// a client that got no answer would wait for it.
+pub(super) fn id_of_unreadable(text: &str) -> Option<RequestId> {
+    #[derive(serde::Deserialize)]
+    struct Identified {
+        id: Value,
+    }
+    let whole = || serde_json::from_str(text).ok().and_then(|value: Value| id_of(&value));
+    serde_json::from_str::<Identified>(text).ok().and_then(|Identified { id }| short_id(id)).or_else(whole)
 }
 
 /// The id of a request, unless it is too long to be kept.
 pub(super) fn id_of(value: &Value) -> Option<RequestId> {
-    let is_short = |id: &&Value| id.as_str().is_none_or(|id| id.len() <= LONGEST_ID);
-    value.get("id").filter(is_short).and_then(|id| serde_json::from_value(id.clone()).ok())
+    value.get("id").cloned().and_then(short_id)
+}
+
+fn short_id(id: Value) -> Option<RequestId> {
+    let is_short = id.as_str().is_none_or(|id| id.len() <= LONGEST_ID);
+    is_short.then(|| serde_json::from_value(id).ok()).flatten()
 }
 
 /// A call of the usual shape. The SDK tries one kind of request after the other on a copy; any other shape is left to it.
@@ -182,6 +203,26 @@ mod tests {
             assert_eq!(code(line), expected, "{}", &line[..line.len().min(80)]);
         }
         assert_eq!(parse(b"\"\xff\"").err().map(|fault| fault.error.code.0), Some(-32700));
+    }
+
+    #[test]
+    fn message_that_cannot_be_read_is_answered_under_its_id() {
+        let deep = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{}{}}}"#, "[".repeat(10_000), "]".repeat(10_000));
+        let long = format!(r#"{{"jsonrpc":"2.0","id":"{}","method":"ping","params":1e999}}"#, "x".repeat(LONGEST_ID + 1));
+        let number = Some(RequestId::Number(7));
+        for (line, expected) in [
+            (r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a","arguments":{"text":"half \ud83d"}}}"#, number.clone()),
+            (r#"{"jsonrpc":"2.0","method":"tools/call","params":{"name":"a","arguments":{"n":1e999}},"id":7}"#, number.clone()),
+            (r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"a":1,"a":2}}"#, number.clone()),
+            (deep.as_str(), number),
+            (r#"{"jsonrpc":"2.0","id":"a","method":"ping","params":{"n":1e999}}"#, Some(RequestId::String("a".into()))),
+            (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping","params":{"n":1e999}}"#, None),
+            (long.as_str(), None),
+            (r#"{"jsonrpc":"2.0","id":7,"method":"ping""#, None),
+        ] {
+            let fault = parse(line.as_bytes()).err().unwrap();
+            assert_eq!((fault.error.code.0, fault.id), (-32700, expected), "{}", &line[..line.len().min(90)]);
+        }
     }
 
     #[test]

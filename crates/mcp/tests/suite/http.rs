@@ -231,6 +231,8 @@ async fn what_is_no_message_is_refused_and_bodies_are_bounded() {
     for (body, headers, statuses) in [
         ("garbage".to_owned(), &[][..], 400..=499),
         ("[]".to_owned(), &[], 400..=499),
+        (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#.to_owned(), &[], 400..=400),
+        (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#.to_owned(), &[], 400..=400),
         ("{\"a\":".repeat(5000), &[], 400..=499),
         (hello().to_string(), &[("Accept", "text/plain")], 406..=406),
         (hello().to_string(), &[("Content-Type", "text/plain")], 415..=415),
@@ -310,6 +312,8 @@ async fn e07_hostile_json_over_http_is_a_bounded_error() {
         let shown = &arguments[..arguments.len().min(60)];
         assert_eq!(reply.status(), if refused { 400 } else { 200 }, "{shown}: {}", &reply.0[..reply.0.len().min(400)]);
         assert_eq!(reply.0.contains("-32700"), refused, "{shown}");
+        // Garbage has no id that could be found.
+        assert_eq!(reply.0.contains(r#""id":2"#), arguments != r#"{"region":NaN}"#, "{shown}: {}", reply.0);
         assert!(reply.0.len() < 100_000, "{shown}");
     }
     // Without a token the body is not looked at.

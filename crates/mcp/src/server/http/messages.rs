@@ -24,7 +24,7 @@ use crate::server::answer::{push_answer, push_message};
 use crate::server::client_session::ClientSession;
 use crate::server::early_call::{EarlyCallSlot, EarlyOutcome};
 use crate::server::handler::ToolServer;
-use crate::server::message::{DirectCall, MessageFault, call_request, id_of, refuse_shape};
+use crate::server::message::{DirectCall, MessageFault, call_request, id_of, id_of_unreadable, refuse_shape};
 
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const JSON: &[u8] = b"application/json";
@@ -107,11 +107,12 @@ enum BodyMessage {
 }
 
 fn read(bytes: &Bytes) -> Result<BodyMessage, Box<Response>> {
-    let parsed = std::str::from_utf8(bytes).map_err(|error| error.to_string());
-    let value = parsed.and_then(|text| parse_strict(text).map_err(|error| error.to_string())).map_err(|why| {
+    let unreadable = |id, why: String| {
         let error = ErrorData::new(ErrorCode::PARSE_ERROR, format!("The message is not JSON: {why}."), None);
-        Box::new(refuse(None, error))
-    })?;
+        Box::new(refuse(id, error))
+    };
+    let text = std::str::from_utf8(bytes).map_err(|error| unreadable(None, error.to_string()))?;
+    let value = parse_strict(text).map_err(|error| unreadable(id_of_unreadable(text), error.to_string()))?;
     let value = match call_request(value) {
         Ok(call) => return Ok(BodyMessage::Call(call)),
         Err(value) => value,
