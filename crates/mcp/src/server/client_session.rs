@@ -1,6 +1,7 @@
 //! What the server holds for one client: its agent, its running calls, its subscriptions.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use haft_contract::ports::{Approver, SmallModel, UserQuestions};
@@ -52,6 +53,8 @@ pub(super) struct ClientSession {
     direct: OnceLock<Peer<RoleServer>>,
     agents: Mutex<Arc<AgentCells>>,
     roots: Mutex<Option<Vec<PathBuf>>>,
+    /// Notices of changed roots since it was asked for them last.
+    roots_notices: AtomicU64,
     closing: CancellationToken,
     _end: DropGuard,
 }
@@ -72,6 +75,7 @@ impl ClientSession {
             direct: OnceLock::new(),
             agents: Mutex::default(),
             roots: Mutex::default(),
+            roots_notices: AtomicU64::new(0),
             _end: closing.clone().drop_guard(),
             closing,
         }
@@ -148,8 +152,25 @@ impl ClientSession {
         Arc::new(ElicitingApprover { routes: Arc::clone(&self.routes), backend: Arc::clone(&self.backend) })
     }
 
-    /// Takes up new folders of the client: later calls have an agent with them.
+    /// Takes up new folders of the client: later calls have an agent with them. Notices that come while it is asked ask once more, not
+    /// once each.
     pub(super) async fn update_roots(&self, peer: &Peer<RoleServer>) {
+        let is_asked = || peer.peer_info().is_some_and(|info| lists_roots(Some(&info.capabilities)));
+        if self.roots_notices.fetch_add(1, Ordering::AcqRel) > 0 {
+            return;
+        }
+        loop {
+            let notices = self.roots_notices.load(Ordering::Acquire);
+            if is_asked() {
+                self.ask_for_roots(peer).await;
+            }
+            if self.roots_notices.compare_exchange(notices, 0, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+                return;
+            }
+        }
+    }
+
+    async fn ask_for_roots(&self, peer: &Peer<RoleServer>) {
         let Some(roots) = roots::fetch(peer).await else { return };
         let before = self.roots.lock().unwrap_or_else(PoisonError::into_inner).replace(roots.clone());
         if before != Some(roots) {

@@ -186,6 +186,21 @@ async fn storm_of_notifications_and_stray_answers_is_survived() {
     client.close().await.unwrap();
 }
 
+#[tokio::test]
+async fn client_is_asked_for_its_roots_once_at_a_time_and_only_if_it_has_any() {
+    for (capabilities, most) in [(json!({}), 0), (json!({"roots": {}}), 1)] {
+        let (mut client, _) = WireClient::start("2025-11-25", capabilities).await;
+        for _ in 0..1_000 {
+            client.notify("notifications/roots/list_changed", json!({})).await;
+        }
+        client.send(json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})).await;
+        let (_, others) = client.answer(1).await;
+        let asked = others.iter().filter(|message| message["method"] == "roots/list").count();
+        assert!(asked <= most, "{asked} questions stand at once");
+        client.vanish().await.unwrap();
+    }
+}
+
 /// The clock stands still unless nobody can do anything, so a write that takes longer than an hour of it is one that nobody reads.
 #[tokio::test(start_paused = true)]
 async fn client_that_leaves_its_answers_unread_is_not_read_either() {
