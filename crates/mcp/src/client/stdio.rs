@@ -6,8 +6,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rmcp::RoleClient;
+use rmcp::model::{ErrorData, JsonRpcMessage, RequestId};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::mpsc;
 
@@ -84,7 +87,11 @@ impl LineTransport {
                 self.batch.extend(messages);
                 true
             }
-            None => self.stray_line(&haft_text::display::escape_bytes(text, 200)),
+            None => {
+                let (answer, shown) = (unreadable_answer(text), haft_text::display::escape_bytes(text, 200));
+                self.batch.extend(answer);
+                self.stray_line(&shown)
+            }
         }
     }
 
@@ -100,6 +107,17 @@ impl LineTransport {
         }
         is_fine
     }
+}
+
+/// The failure of a request whose answer cannot be read: without it, the request would wait for an answer that was given.
+fn unreadable_answer(text: &[u8]) -> Option<RxJsonRpcMessage<RoleClient>> {
+    #[derive(Deserialize)]
+    struct Answer {
+        id: RequestId,
+        method: Option<IgnoredAny>,
+    }
+    let answer: Answer = serde_json::from_slice(text).ok().filter(|answer: &Answer| answer.method.is_none())?;
+    Some(JsonRpcMessage::error(ErrorData::internal_error("The answer is none that the protocol has.", None), Some(answer.id)))
 }
 
 impl Transport<RoleClient> for LineTransport {
@@ -163,7 +181,7 @@ impl Default for FloodGuard {
 
 impl FloodGuard {
     fn admit(&mut self, message: &RxJsonRpcMessage<RoleClient>) -> Admission {
-        use rmcp::model::{JsonRpcMessage, ServerNotification};
+        use rmcp::model::ServerNotification;
         let is_log = match message {
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => return Admission::Pass,
             JsonRpcMessage::Notification(notification) => {
