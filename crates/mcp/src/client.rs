@@ -12,6 +12,7 @@ mod handler;
 mod http;
 mod names;
 mod oauth;
+mod parameter_names;
 mod parameters;
 pub(crate) mod record;
 mod resources;

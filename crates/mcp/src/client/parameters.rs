@@ -1,10 +1,13 @@
 //! The schema of a foreign tool in the form that every provider takes.
 //!
 //! Our registry takes flat objects without references and unions. What it does not take is loosened here, never tightened: every
-//! argument that the original accepts, the result accepts, and the server itself checks the rest.
+//! argument that the original accepts, the result accepts, and the server itself checks the rest. A parameter that must be there and may
+//! be null is one that a model may leave out: the call then has the null.
 
 use haft_contract::schema::{RESERVED_NAME, normalise};
 use serde_json::{Map, Value, json};
+
+use super::parameter_names::{self, RenamedParameter};
 
 /// Schemas nested deeper accept anything from there on.
 const MAX_DEPTH: usize = 16;
@@ -12,9 +15,22 @@ const MAX_DEPTH: usize = 16;
 const MAX_REFERENCES: usize = 256;
 /// A larger schema is not worth its tokens.
 const MAX_BYTES: usize = 64 * 1024;
+/// The types that a schema may name, but for `null`.
+const TYPES: &[&str] = &["array", "boolean", "integer", "number", "object", "string"];
 
-/// The loosened schema; `None` if it is too large.
-pub(crate) fn loosened(original: &Map<String, Value>) -> Option<Value> {
+/// The parameters of a foreign tool.
+#[derive(Debug)]
+pub(crate) struct ForeignParameters {
+    /// The loosened schema.
+    pub(crate) schema: Value,
+    /// Parameters that the server wants, null where a model left them out, by its names of them.
+    pub(crate) null_if_absent: Vec<String>,
+    /// Parameters that models know by another name.
+    pub(crate) renamed: Vec<RenamedParameter>,
+}
+
+/// The loosened parameters; `None` if they are too large.
+pub(crate) fn loosened(original: &Map<String, Value>) -> Option<ForeignParameters> {
     let root = Value::Object(original.clone());
     let mut loosening = Loosening { root: &root, references: 0 };
     let mut schema = loosening.schema(&root, 0);
@@ -24,11 +40,35 @@ pub(crate) fn loosened(original: &Map<String, Value>) -> Option<Value> {
         object.insert("properties".into(), json!({}));
     }
     // Unknown arguments are passed on, unless the server forbids them.
-    if original.get("additionalProperties") != Some(&Value::Bool(false)) {
+    if !is_closed(original) {
         object.insert("additionalProperties".into(), json!(true));
     }
+    let null_if_absent = loosening.nullable_required(original, object);
+    if let Some(required) = object.get_mut("required").and_then(Value::as_array_mut) {
+        required.retain(|name| !null_if_absent.iter().any(|nullable| name == nullable));
+    }
+    let renamed = parameter_names::rename(object);
     let schema = normalise(schema).schema;
-    (schema.to_string().len() <= MAX_BYTES).then_some(schema)
+    (schema.to_string().len() <= MAX_BYTES).then_some(ForeignParameters { schema, null_if_absent, renamed })
+}
+
+impl ForeignParameters {
+    /// The arguments as the server wants them.
+    pub(crate) fn restore(&self, arguments: &mut Map<String, Value>) {
+        for RenamedParameter { shown, own } in &self.renamed {
+            if let Some(value) = arguments.shift_remove(shown) {
+                arguments.insert(own.clone(), value);
+            }
+        }
+        for name in &self.null_if_absent {
+            arguments.entry(name).or_insert(Value::Null);
+        }
+    }
+}
+
+/// Whether an object has no other properties than those that are named.
+fn is_closed(schema: &Map<String, Value>) -> bool {
+    schema.get("additionalProperties") == Some(&Value::Bool(false)) && !schema.contains_key("patternProperties")
 }
 
 struct Loosening<'s> {
@@ -52,7 +92,48 @@ impl Loosening<'_> {
             }
         }
         self.merge_unions(map, &mut loose, depth);
+        let is_hidden = |name: &str| depth > 0 && !parameter_names::is_taken(name);
+        let hides = map.get("properties").and_then(Value::as_object).is_some_and(|all| all.keys().any(|name| is_hidden(name)));
+        if hides || map.contains_key("patternProperties") {
+            loose.insert("additionalProperties".into(), json!(true));
+        }
+        if let (true, Some(Value::Array(required))) = (hides, loose.get_mut("required")) {
+            required.retain(|name| name.as_str().is_some_and(|name| !is_hidden(name)));
+        }
+        if depth > 0 {
+            // An optional null is left out before the call; this one must reach the server, whatever else the value may be.
+            for name in self.nullable_required(map, &loose) {
+                let property = loose.get_mut("properties").and_then(|all| all.get_mut(&name)).and_then(Value::as_object_mut);
+                property.into_iter().for_each(|property| property.retain(|key, _| !matches!(key.as_str(), "type" | "enum" | "const")));
+            }
+        }
         Value::Object(loose)
+    }
+
+    /// The required properties that may be null.
+    fn nullable_required(&mut self, original: &Map<String, Value>, loose: &Map<String, Value>) -> Vec<String> {
+        let required = loose.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+        let property = |name: &str| original.get("properties").and_then(|all| all.get(name)).cloned();
+        let named: Vec<(&str, Value)> = required.filter_map(|name| Some((name, property(name)?))).collect();
+        named.into_iter().filter(|(_, property)| self.takes_null(property, 0)).map(|(name, _)| name.to_owned()).collect()
+    }
+
+    fn takes_null(&mut self, schema: &Value, depth: usize) -> bool {
+        let Value::Object(map) = schema else { return false };
+        if depth > MAX_DEPTH {
+            return false;
+        }
+        if let Some(target) = map.get("$ref").and_then(Value::as_str) {
+            return self.target(target).cloned().is_some_and(|found| self.takes_null(&found, depth + 1));
+        }
+        let names = |key: &str, null: &Value| match map.get(key) {
+            Some(Value::Array(values)) => values.contains(null),
+            Some(value) => value == null,
+            None => false,
+        };
+        let is_named = names("type", &json!("null")) || names("enum", &Value::Null) || names("const", &Value::Null);
+        let variants = || ["anyOf", "oneOf"].iter().filter_map(|key| map.get(*key)?.as_array()).flatten();
+        is_named || variants().any(|variant| self.takes_null(variant, depth + 1))
     }
 
     /// The value of a keyword; `None` leaves it out.
@@ -65,22 +146,14 @@ impl Loosening<'_> {
                 Value::Bool(_) => value.clone(),
                 _ => return None,
             },
-            "type" => match value {
-                Value::String(name) if name != "null" => value.clone(),
-                Value::Array(names) => {
-                    let mut others = names.iter().filter(|name| **name != json!("null"));
-                    let only = others.next()?;
-                    if others.next().is_some() {
-                        return None;
-                    }
-                    only.clone()
-                }
-                _ => return None,
-            },
+            "type" => only_type(value)?.into(),
             "required" => json!(value.as_array()?.iter().filter(|name| name.is_string()).collect::<Vec<_>>()),
-            "enum" => json!(value.as_array()?),
-            "description" | "format" | "pattern" | "default" | "const" | "title" | "examples" => value.clone(),
-            "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" if value.is_number() => value.clone(),
+            "enum" => json!(value.as_array().filter(|values| values.iter().any(|value| !value.is_null()))?),
+            "default" | "const" => value.clone(),
+            "description" | "format" | "pattern" | "title" if value.is_string() => value.clone(),
+            "examples" if value.is_array() => value.clone(),
+            "multipleOf" if value.as_f64().is_some_and(|step| step > 0.0) => value.clone(),
+            "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" if value.is_number() => value.clone(),
             "minLength" | "maxLength" | "minItems" | "maxItems" if value.is_u64() => value.clone(),
             "uniqueItems" if value.is_boolean() => value.clone(),
             _ => return None,
@@ -89,7 +162,8 @@ impl Loosening<'_> {
 
     fn properties(&mut self, properties: &Map<String, Value>, depth: usize) -> Map<String, Value> {
         let mut loose = Map::new();
-        for (name, property) in properties {
+        // Within an object, names that not every provider takes are left out: whatever they hold passes.
+        for (name, property) in properties.iter().filter(|(name, _)| depth == 0 || parameter_names::is_taken(name)) {
             let mut property = self.schema(property, depth + 1);
             if let (true, Some(object)) = (name == "format", property.as_object_mut()) {
                 object.insert(RESERVED_NAME.into(), json!(true));
@@ -101,13 +175,19 @@ impl Loosening<'_> {
 
     /// Follows a reference within the schema; any other accepts anything.
     fn reference(&mut self, target: &str, map: &Map<String, Value>, depth: usize) -> Value {
-        self.references += 1;
-        let found = target.strip_prefix('#').filter(|_| self.references <= MAX_REFERENCES).and_then(|pointer| self.root.pointer(pointer));
-        let mut schema = found.cloned().map_or_else(|| json!({}), |found| self.schema(&found, depth + 1));
+        let found = self.target(target).cloned();
+        let mut schema = found.map_or_else(|| json!({}), |found| self.schema(&found, depth + 1));
         if let (Some(description), Some(object)) = (map.get("description"), schema.as_object_mut()) {
             object.insert("description".into(), description.clone());
         }
         schema
+    }
+
+    /// What a reference within the schema leads to, if not too many were followed.
+    fn target(&mut self, target: &str) -> Option<&Value> {
+        self.references += 1;
+        let root = self.root;
+        target.strip_prefix('#').filter(|_| self.references <= MAX_REFERENCES).and_then(|pointer| root.pointer(pointer))
     }
 
     /// Objects of unions become one object with the properties of all, each optional but for `allOf`; other unions accept anything,
@@ -127,7 +207,10 @@ impl Loosening<'_> {
                 .map(|(variant, _)| variant)
                 .collect();
             match others.as_slice() {
+                // No value but null, which is left out.
+                [] => {}
                 [Value::Object(only)] => {
+                    merge_objects("allOf", &others, loose);
                     for (name, value) in only {
                         loose.entry(name.clone()).or_insert_with(|| value.clone());
                     }
@@ -144,6 +227,14 @@ impl Loosening<'_> {
             }
         }
     }
+}
+
+/// The one type, besides null, that a schema names.
+fn only_type(named: &Value) -> Option<&str> {
+    let names = named.as_array().map_or_else(|| vec![named], |names| names.iter().collect());
+    let mut others = names.into_iter().filter(|name| *name != "null");
+    let only = others.next()?.as_str().filter(|name| TYPES.contains(name))?;
+    others.next().is_none().then_some(only)
 }
 
 fn merge_objects(key: &str, variants: &[&Value], loose: &mut Map<String, Value>) {
@@ -164,7 +255,10 @@ fn merge_objects(key: &str, variants: &[&Value], loose: &mut Map<String, Value>)
     }
     if key == "allOf" {
         let required: Vec<Value> = variants.iter().filter_map(|variant| variant.get("required")?.as_array().cloned()).flatten().collect();
-        if let (false, Some(all)) = (required.is_empty(), loose.entry("required").or_insert_with(|| json!([])).as_array_mut()) {
+        if required.is_empty() {
+            return;
+        }
+        if let Some(all) = loose.entry("required").or_insert_with(|| json!([])).as_array_mut() {
             all.extend(required);
         }
     }
@@ -178,7 +272,7 @@ mod tests {
 
     fn loosen(schema: Value) -> Value {
         let Value::Object(map) = schema else { panic!("a schema is an object") };
-        let mut schema = loosened(&map).unwrap();
+        let mut schema = loosened(&map).unwrap().schema;
         assert_eq!(lint(&mut schema), Ok(()), "{schema}");
         schema
     }
@@ -196,6 +290,22 @@ mod tests {
             (json!({"properties": {"format": {"type": "string"}}}), "format", json!({"type": "string"})),
             (json!({"properties": {"a": {"not": {"type": "string"}, "type": "number"}}}), "a", json!({"type": "number"})),
             (json!({"properties": {"a": true}}), "a", json!({})),
+            (json!({"properties": {"a": {"enum": []}}}), "a", json!({})),
+            (json!({"properties": {"a": {"enum": [null]}}}), "a", json!({})),
+            (json!({"properties": {"a": {"anyOf": []}}}), "a", json!({})),
+            (json!({"properties": {"a": {"oneOf": [{"type": "null"}]}}}), "a", json!({})),
+            (json!({"properties": {"a": {"type": "strange", "description": 5, "multipleOf": 0}}}), "a", json!({})),
+            (json!({"properties": {"a": {"type": ["strange", "null"]}}}), "a", json!({})),
+            (
+                json!({"properties": {"a": {"type": "object", "patternProperties": {"^x": {}}, "additionalProperties": false}}}),
+                "a",
+                json!({"type": "object", "additionalProperties": true}),
+            ),
+            (
+                json!({"properties": {"a": {"properties": {"b": {}}, "allOf": [{"properties": {"c": {}}, "required": ["c"]}]}}}),
+                "a",
+                json!({"properties": {"b": {}, "c": {}}, "required": ["c"]}),
+            ),
         ] {
             assert_eq!(loosen(original.clone())["properties"][name], expected, "{original}");
         }
@@ -219,6 +329,38 @@ mod tests {
     }
 
     #[test]
+    fn required_parameters_that_may_be_null_may_be_left_out() {
+        let original = json!({
+            "properties": {
+                "a": {"anyOf": [{"type": "string"}, {"type": "null"}]}, "b": {"type": ["integer", "null"]}, "c": {"$ref": "#/$defs/n"},
+                "d": {"enum": ["x", null]}, "e": {"type": "string"},
+                "f": {"type": "object", "properties": {"g": {"type": ["string", "null"], "description": "d"}}, "required": ["g"]},
+            },
+            "required": ["a", "b", "c", "d", "e", "f"], "$defs": {"n": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/n"}]}},
+        });
+        let ForeignParameters { schema, null_if_absent, .. } = loosened(original.as_object().unwrap()).unwrap();
+        assert_eq!((&schema["required"], null_if_absent), (&json!(["e", "f"]), ["a", "b", "c", "d"].map(str::to_owned).to_vec()));
+        let nested = json!({"type": "object", "properties": {"g": {"description": "d"}}, "required": ["g"]});
+        assert_eq!(schema["properties"]["f"], nested, "a null within an object must pass");
+    }
+
+    #[test]
+    fn names_that_not_every_provider_takes_are_the_servers_again_in_a_call() {
+        let nested = json!({"type": "object", "properties": {"$a": {}, "b": {}}, "required": ["$a", "b"], "additionalProperties": false});
+        let optional = json!({"type": ["string", "null"]});
+        let original = json!({"properties": {"$top": {"type": "integer"}, "$skip": optional, "n": nested}, "required": ["$skip"]});
+        let parameters = loosened(original.as_object().unwrap()).unwrap();
+        let properties = json!({
+            "top": {"type": "integer"}, "skip": {"type": "string"},
+            "n": {"type": "object", "properties": {"b": {}}, "required": ["b"], "additionalProperties": true},
+        });
+        assert_eq!(parameters.schema["properties"], properties);
+        let mut arguments = json!({"top": 1, "n": {"$a": 1}, "more": 2}).as_object().unwrap().clone();
+        parameters.restore(&mut arguments);
+        assert_eq!(Value::Object(arguments), json!({"n": {"$a": 1}, "more": 2, "$top": 1, "$skip": null}));
+    }
+
+    #[test]
     fn endless_and_huge_schemas_are_bounded() {
         let endless = json!({"properties": {"a": {"$ref": "#"}}});
         loosen(endless);
@@ -227,8 +369,8 @@ mod tests {
             wide["$defs"]["x"]["properties"][format!("p{name}")] = json!({"$ref": "#/$defs/x"});
         }
         let bounded = loosened(wide.as_object().unwrap());
-        assert!(bounded.is_none_or(|schema| schema.to_string().len() <= MAX_BYTES));
+        assert!(bounded.is_none_or(|parameters| parameters.schema.to_string().len() <= MAX_BYTES));
         let long = json!({"properties": {"a": {"description": "x".repeat(MAX_BYTES)}}});
-        assert_eq!(loosened(long.as_object().unwrap()), None);
+        assert!(loosened(long.as_object().unwrap()).is_none());
     }
 }

@@ -9,7 +9,7 @@ use rmcp::model::Tool;
 use serde_json::Value;
 
 use super::effects::ToolEffects;
-use super::parameters;
+use super::parameters::{self, ForeignParameters};
 use super::server::McpServer;
 
 /// A longer description is cut: every request to a model would carry it.
@@ -25,6 +25,7 @@ pub(crate) struct McpTool {
     /// The server's name of it.
     remote_name: String,
     effects: ToolEffects,
+    parameters: ForeignParameters,
     server: Arc<McpServer>,
 }
 
@@ -40,7 +41,11 @@ impl McpTool {
             cut if cut.len() < description.len() => format!("{cut}…"),
             whole => whole.to_owned(),
         };
-        let mut definition = ToolDefinition::new(name, description, parameters::loosened(&tool.input_schema)?);
+        let mut parameters = parameters::loosened(&tool.input_schema)?;
+        let mut definition = ToolDefinition::new(name, description, parameters.schema.take());
+        definition.keep_texts();
+        let own_names = parameters.renamed.iter().map(|renamed| (renamed.own.clone(), renamed.shown.clone()));
+        definition.parameters.hints_mut().aliases.extend(own_names);
         if let Some(title) = tool.title.clone().or_else(|| tool.annotations.as_ref()?.title.clone()) {
             definition.label = display::shorten(&title, MAX_LABEL).into_owned().into();
         }
@@ -49,7 +54,7 @@ impl McpTool {
         definition.section = Section::System;
         definition.category = haft_contract::Category::Network;
         definition.timeout = settings.timeouts.start + settings.timeouts.total + MARGIN;
-        Some(Self { definition, remote_name: tool.name.to_string(), effects, server: Arc::clone(server) })
+        Some(Self { definition, remote_name: tool.name.to_string(), effects, parameters, server: Arc::clone(server) })
     }
 }
 
@@ -59,9 +64,10 @@ impl DynTool for McpTool {
     }
 
     fn prepare(&self, arguments: Value, _: &PlanContext<'_>) -> Result<Prepared, ToolError> {
-        let Value::Object(arguments) = arguments else {
+        let Value::Object(mut arguments) = arguments else {
             return Err(ToolError::validation("The arguments must be an object."));
         };
+        self.parameters.restore(&mut arguments);
         let (server, name) = (Arc::clone(&self.server), self.remote_name.clone());
         Ok(Prepared::new(self.effects.plan(), move |cx| Box::pin(async move { server.call(&name, arguments, &cx).await })))
     }
