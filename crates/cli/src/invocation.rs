@@ -32,13 +32,31 @@ pub(crate) struct Invocation {
     flags: Map<String, Value>,
 }
 
+/// What the names of the tools of MCP servers begin with, and of the one that reads their resources: a registry has them late.
+const OF_SERVERS: &str = "mcp_";
+
 impl Invocation {
+    /// As [`Invocation::parse`], where the tools of MCP servers are not registered yet: their calls are parsed again when they are.
+    pub(crate) fn parse_early(command: &'static str, words: ToolWords, before: Common, registry: &Registry) -> Result<Self, Failure> {
+        Self::parse_with(command, words, before, registry, is_of_servers)
+    }
+
     /// Parses the arguments of a command. Common flags after the tool win over those before it.
     pub(crate) fn parse(command: &'static str, words: ToolWords, before: Common, registry: &Registry) -> Result<Self, Failure> {
+        Self::parse_with(command, words, before, registry, |_| false)
+    }
+
+    fn parse_with(
+        command: &'static str,
+        words: ToolWords,
+        before: Common,
+        registry: &Registry,
+        comes_later: impl Fn(&str) -> bool,
+    ) -> Result<Self, Failure> {
         let (tool, words) = words.split().ok_or_else(|| usage::refused(&no_tool(command)))?;
         let tool = tool.into_string().map_err(|_| usage::refused(&clap::Error::new(ErrorKind::InvalidUtf8)))?;
         let entry = registry.get(&tool);
-        if entry.is_none() && words.iter().any(|word| word == "--help" || word == "-h") {
+        if entry.is_none() && !comes_later(&tool) && words.iter().any(|word| word == "--help" || word == "-h") {
             return Err(no_such_help(command, &tool, registry));
         }
         let definition = entry.as_ref().map(|entry| entry.definition());
@@ -84,6 +102,11 @@ impl Invocation {
     pub(crate) fn reads_standard_input(&self) -> bool {
         self.text.as_deref() == Some("-")
     }
+}
+
+/// Whether a tool may be one that a registry has late.
+pub(crate) fn is_of_servers(tool: &str) -> bool {
+    tool.trim_start().get(..OF_SERVERS.len()).is_some_and(|start| start.eq_ignore_ascii_case(OF_SERVERS))
 }
 
 /// Takes text that is no JSON object as the value of the one required parameter, or of the one that no flag gives; returns all other

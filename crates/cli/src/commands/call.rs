@@ -18,7 +18,7 @@ use crate::commands::background;
 use crate::commands::block_on;
 use crate::commands::interrupt::interruptible;
 use crate::failure::{Exit, Failure, to_change};
-use crate::invocation::Invocation;
+use crate::invocation::{Invocation, is_of_servers};
 use crate::output::{Output, error_text, note, warn};
 use crate::terminal::{show_waiting, stop_waiting};
 use crate::wire::{self, CallSetup, JobSettings, UserPrompts, Wire};
@@ -26,12 +26,12 @@ use crate::wire::{self, CallSetup, JobSettings, UserPrompts, Wire};
 pub(crate) fn run(common: Common, request: CallArgs) -> Result<Exit, Failure> {
     let CallArgs { acting, words } = request;
     let registry = wire::registry_in(words.workspace().as_deref().or(common.workspace.as_deref()))?;
-    let first = Invocation::parse("call", words.clone(), common.clone(), &registry)?;
+    let first = Invocation::parse_early("call", words.clone(), common.clone(), &registry)?;
     let output = first.common.output();
     let wire = Arc::new(Wire::with_registry(registry, &first.common, &output)?);
     // The parameters of a server's tool are known only now.
-    let invocation =
-        if wire::learn_server(&wire, &first.tool)? { Invocation::parse("call", words, common, &wire.registry)? } else { first };
+    let is_parsed_again = wire::learn_server(&wire, &first.tool)? || is_of_servers(&first.tool);
+    let invocation = if is_parsed_again { Invocation::parse("call", words, common, &wire.registry)? } else { first };
     let reads_input = invocation.reads_standard_input();
     let who = acting.with(invocation.who.clone());
     // Another caller gets no approval of yours.

@@ -20,7 +20,7 @@ use crate::arguments::{CallerArgs, Common, ExplainArgs};
 use crate::commands::block_on;
 use crate::effects;
 use crate::failure::{Exit, Failure};
-use crate::invocation::Invocation;
+use crate::invocation::{Invocation, is_of_servers};
 use crate::output::{CAUTION, ERROR, GOOD, Output, STRONG, prose_width};
 use crate::table::{ColumnFit, Table, TableCell, wrap};
 use crate::text_builder::{INDENT, TextBuilder};
@@ -43,15 +43,15 @@ pub(crate) fn run(common: Common, request: ExplainArgs) -> Result<Exit, Failure>
         let output = common.output();
         return table(&Wire::with_registry(registry, &common, &output)?, &who, &output);
     }
-    let invocation = Invocation::parse("explain", words.clone(), common.clone(), &registry)?;
+    let invocation = Invocation::parse_early("explain", words.clone(), common.clone(), &registry)?;
     if registry.get(&invocation.tool).is_none() && past::is_call_id(&invocation.tool) {
         return past::run(invocation, &who, registry);
     }
     let output = invocation.common.output();
     let wire = Wire::with_registry(registry, &invocation.common, &output)?;
     // The parameters of a server's tool are known only now.
-    let is_of_server = wire.mcp.of_tool(&invocation.tool).is_some();
-    let invocation = if is_of_server { Invocation::parse("explain", words, common, &wire.registry)? } else { invocation };
+    let invocation =
+        if is_of_servers(&invocation.tool) { Invocation::parse("explain", words, common, &wire.registry)? } else { invocation };
     let (tool, who) = (invocation.tool.clone(), who.then(invocation.who.clone()));
     let arguments = invocation.arguments(wire.settings.config.limits.argument_bytes)?;
     let lookups = if no_resolve || std::env::var_os(NO_RESOLVE).is_some() { Lookups::Never } else { Lookups::Allowed };
