@@ -21,6 +21,9 @@ const CONTEXT: usize = 3;
 /// Copies that are kept at most.
 const MOST_COPIES: u32 = 100;
 
+/// Links that are followed, as many as the system follows.
+const MOST_LINKS: usize = 40;
+
 /// A change of a client's file.
 struct ClientFileChange {
     file: PathBuf,
@@ -128,8 +131,8 @@ impl ClientFileChange {
 
     /// Writes the file, whole or not at all; returns the copy of what was there.
     fn write(&self) -> io::Result<Option<PathBuf>> {
-        // A link to the real file stays a link.
-        let file = self.file.canonicalize().unwrap_or_else(|_| self.file.clone());
+        // A link to the real file stays a link, also if the file is not there yet.
+        let file = self.file.canonicalize().unwrap_or_else(|_| link_target(&self.file));
         let folder = file.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder)?;
         if read(&file).ok().flatten() != self.before {
@@ -149,6 +152,16 @@ impl ClientFileChange {
         }
         replaced.map(|()| copy)
     }
+}
+
+/// Where links lead, whether or not there is a file.
+fn link_target(file: &Path) -> PathBuf {
+    let mut file = file.to_owned();
+    for _ in 0..MOST_LINKS {
+        let Ok(target) = fs::read_link(&file) else { break };
+        file = file.parent().unwrap_or(Path::new("")).join(target);
+    }
+    file
 }
 
 /// Copies the file to a name beside it that is free.

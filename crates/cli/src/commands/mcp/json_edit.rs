@@ -9,13 +9,19 @@ const DEEPEST: usize = 128;
 
 /// The text with `section.name` set to a value. The error says why the text cannot be changed.
 pub(super) fn set(text: &str, section: &str, name: &str, value: &Value) -> Result<String, String> {
-    let edited = edit(text, section, name, value)?;
+    let edited = with_line_ends_of(text, edit(text, section, name, value)?);
     // Whatever the scanner got wrong, the file of a user is not damaged.
     let (before, after) = (read(text)?, read(&edited)?);
     if after[section][name] != *value || without(before, section, name) != without(after, section, name) {
         return Err("it has a layout that is not understood".to_owned());
     }
     Ok(edited)
+}
+
+/// The edited text with the line ends of the file, where those are all of Windows.
+fn with_line_ends_of(text: &str, edited: String) -> String {
+    let is_windows = text.contains("\r\n") && !text.replace("\r\n", "").contains('\n');
+    if is_windows { edited.replace("\r\n", "\n").replace('\n', "\r\n") } else { edited }
 }
 
 /// Everything but the value, and without a section that is empty then.
@@ -335,6 +341,15 @@ mod tests {
             assert_eq!(set(&after, "servers", "haft", &value).unwrap(), after, "{before}");
             assert_eq!(after.matches("//").count(), before.matches("//").count(), "{after}");
         }
+    }
+
+    #[test]
+    fn line_ends_of_the_file_stay() {
+        for before in ["{\r\n\t\"other\": 1\r\n}\r\n", "{}\r\n", "{\r\n  \"servers\": {\r\n    \"x\": 1 // one\r\n  }\r\n}"] {
+            let after = set(before, "servers", "haft", &json!({"a": [1]})).unwrap();
+            assert!(!after.replace("\r\n", "").contains(['\n', '\r']), "{after:?}");
+        }
+        assert!(!set("{\n}\n", "servers", "haft", &json!(1)).unwrap().contains('\r'));
     }
 
     #[test]
