@@ -8,6 +8,12 @@ use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use super::ServersCommand;
 use crate::help;
 
+/// An address to listen on; `localhost` is the one that IPv4 gives this machine.
+fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    let numbers = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
+    numbers.as_deref().unwrap_or(text).parse().map_err(|_| "write an address and a port, such as 127.0.0.1:7333".to_owned())
+}
+
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct McpArgs {
@@ -21,7 +27,7 @@ pub(crate) struct McpArgs {
 #[derive(Debug, Args)]
 pub(crate) struct McpServeArgs {
     /// Listen for HTTP at this address, such as 127.0.0.1:7333, and print the token that clients need
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = listen_address)]
     pub(crate) http: Option<SocketAddr>,
     /// With --http: let other machines reach it, without encryption
     #[arg(long, requires = "http", hide_short_help = true)]
@@ -53,6 +59,7 @@ pub(crate) enum McpTokenCommand {
     /// Make a token for the server at this address, and print it once
     New {
         /// The address that the server listens on, such as 127.0.0.1:7333
+        #[arg(value_parser = listen_address)]
         address: SocketAddr,
         /// For how many days
         #[arg(long, value_name = "DAYS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3650))]

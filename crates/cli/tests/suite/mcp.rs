@@ -193,6 +193,11 @@ fn entry_of_a_client_is_shown_asked_about_and_written_with_a_copy() {
     let again = world.run(&["mcp", "install", "zed", "--yes"]);
     assert!(again.code == 0 && again.stdout.contains("has this entry already"), "{again:?}");
     assert_eq!(fs::read_to_string(&file).unwrap(), after);
+    // The link of who keeps such files elsewhere leads to a file that is not there yet.
+    fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink("../kept.json", &file).unwrap();
+    assert_eq!(world.run(&["mcp", "install", "zed", "--yes"]).code, 0);
+    assert!(file.is_symlink() && fs::read_to_string(world.path("config/kept.json")).unwrap().contains("context_servers"));
     fs::write(&file, "[]").unwrap();
     let refused = world.run(&["mcp", "install", "zed", "--yes"]);
     assert_eq!((refused.code, fs::read_to_string(&file).unwrap().as_str()), (1, "[]"), "{refused:?}");
@@ -203,6 +208,12 @@ fn addresses_of_other_machines_and_short_tokens_are_refused() {
     let world = World::new();
     let refused = world.run(&["mcp", "--http", "0.0.0.0:0"]);
     assert!(refused.code == 2 && refused.stderr.contains("--allow-remote"), "{refused:?}");
+    for address in ["7333", "somewhere:7333", "127.0.0.1:99999", "localhost:"] {
+        let refused = world.run(&["mcp", "--http", address]);
+        assert!(refused.code == 2 && refused.stderr.contains("such as 127.0.0.1:7333"), "{address}: {refused:?}");
+    }
+    let token = world.run(&["mcp", "token", "new", "localhost:7333", "--json"]).json();
+    assert_eq!(token["address"], "127.0.0.1:7333", "{token}");
     let refused = world.run_with(&[("HAFT_MCP_TOKEN", "short")], &["mcp", "--http", "127.0.0.1:0"]);
     assert!(refused.code == 2 && refused.stderr.contains("HAFT_MCP_TOKEN"), "{refused:?}");
 }
