@@ -344,6 +344,14 @@ impl ToolDefinition {
         let (name, description) = (name.into(), description.into());
         Self { label: name.clone(), name, description, ..Self::from_meta(&Meta::new("", ""), parameters) }
     }
+
+    /// Takes every text as it is, empty ones and blanks at its ends too: what they mean to a tool that others wrote is not known.
+    pub fn keep_texts(&mut self) {
+        let is_text = |schema: &Value| schema["type"] == "string" && schema.get("enum").is_none();
+        let properties = self.parameters["properties"].as_object().into_iter().flatten();
+        let texts: Vec<String> = properties.filter(|(_, schema)| is_text(schema)).map(|(name, _)| name.clone()).collect();
+        self.parameters.hints_mut().verbatim = texts;
+    }
 }
 
 fn borrowed(names: &'static [&'static str]) -> Vec<Cow<'static, str>> {

@@ -41,6 +41,7 @@ haft_contract::opaque_debug!(ComponentTool: spec = spec);
 impl ComponentTool {
     pub(crate) fn new(program: Arc<PluginProgram>, code: Arc<ComponentCode>, spec: PluginToolSpec) -> Self {
         let mut definition = ToolDefinition::new(spec.name.clone(), spec.description.clone(), spec.parameters.clone());
+        definition.keep_texts();
         let (changes, connects) = (!spec.writes.is_empty(), !spec.hosts.is_empty() || !spec.urls.is_empty());
         definition.access = if changes { Access::WorkspaceWrite } else { Access::ReadOnly };
         definition.timeout = spec.timeout + GRACE;

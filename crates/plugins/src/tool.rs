@@ -90,6 +90,7 @@ haft_contract::opaque_debug!(PluginTool: spec = spec);
 impl PluginTool {
     pub(crate) fn new(program: Arc<PluginProgram>, spec: PluginToolSpec) -> Self {
         let mut definition = ToolDefinition::new(spec.name.clone(), spec.description.clone(), spec.parameters.clone());
+        definition.keep_texts();
         definition.access = spec.effects.access();
         definition.timeout = spec.timeout + GRACE;
         definition.optional = spec.optional;

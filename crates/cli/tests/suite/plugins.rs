@@ -120,6 +120,19 @@ fn command_gets_the_call_and_its_context_and_nothing_of_the_environment() {
 }
 
 #[test]
+fn texts_reach_a_plugin_as_they_were_given() {
+    let world = World::new();
+    let parameters = "parameters = {type = \"object\", properties = {text = {type = \"string\"}}, required = [\"text\"]}\n";
+    let script = "cat > seen.json; printf '{\"result\": \"ok\"}'";
+    assert_eq!(add(&world, &write_plugin(&world, "echo", "echo_call", parameters, script)).code, 0);
+    for given in ["  two lines\n\n", "", " "] {
+        assert_eq!(world.call("echo_call", &json!({"text": given})).0, 0, "{given:?}");
+        let input: serde_json::Value = serde_json::from_str(&world.read("seen.json")).unwrap();
+        assert_eq!(input["arguments"]["text"], given);
+    }
+}
+
+#[test]
 fn plugin_is_added_after_a_question() {
     let world = World::new();
     let folder = write_plugin(&world, "p", "do_it", "optional = true\n", "printf '{\"result\": 1}'");
