@@ -48,8 +48,14 @@ fn object(value: Value) -> JsonObject {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ResultShape {
     Plain,
+    /// Its details are the structured content.
     Structured,
+    /// The structured content of another server's result is in its details: its schema describes that alone.
+    Foreign,
 }
+
+/// The key of the structured content of another server in the details of a result.
+pub(crate) const FOREIGN: &str = "structured";
 
 /// The result of a call. Links lead to what was cut from it.
 pub(crate) fn call_result(result: ToolResult, shape: ResultShape, links: Vec<Resource>) -> CallToolResult {
@@ -62,7 +68,11 @@ pub(crate) fn call_result(result: ToolResult, shape: ResultShape, links: Vec<Res
 fn succeeded(output: ToolOutput, shape: ResultShape, links: Vec<Resource>) -> CallToolResult {
     let blocks = output.content.into_iter().filter_map(block);
     let mut result = CallToolResult::success(blocks.chain(links.into_iter().map(ContentBlock::resource_link)).collect());
-    result.structured_content = output.details.filter(|_| shape == ResultShape::Structured);
+    result.structured_content = match shape {
+        ResultShape::Plain => None,
+        ResultShape::Structured => output.details,
+        ResultShape::Foreign => output.details.and_then(|mut details| details.get_mut(FOREIGN).map(Value::take)),
+    };
     result
 }
 
@@ -153,7 +163,10 @@ mod tests {
         ]);
         let plain = converted(Ok(output.clone()), ResultShape::Plain);
         assert_eq!((&plain["content"], &plain["isError"], plain.get("structuredContent")), (&blocks, &json!(false), None));
-        assert_eq!(converted(Ok(output), ResultShape::Structured)["structuredContent"], json!({"n": 1}));
+        assert_eq!(converted(Ok(output.clone()), ResultShape::Structured)["structuredContent"], json!({"n": 1}));
+        assert_eq!(converted(Ok(output.clone()), ResultShape::Foreign).get("structuredContent"), None);
+        let foreign = output.with_details(json!({"server": "hub", FOREIGN: {"n": 2}}));
+        assert_eq!(converted(Ok(foreign), ResultShape::Foreign)["structuredContent"], json!({"n": 2}));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, OnceLock};
 
-use haft_contract::Dialect;
+use haft_contract::{Dialect, ToolSource};
 use haft_engine::ToolEntry;
 use rmcp::model::{JsonObject, RequestId, Tool, ToolAnnotations};
 use serde::Serialize;
@@ -43,9 +43,12 @@ impl ToolListing {
 
     /// The form of the results of a tool.
     pub(super) fn shape(&self, name: &str) -> ResultShape {
-        let definition = self.places.get(name).map(|place| self.entries[*place].definition());
-        let structured = definition.is_some_and(|definition| convert::output_schema(definition).is_some());
-        if structured { ResultShape::Structured } else { ResultShape::Plain }
+        let entry = self.places.get(name).map(|place| &self.entries[*place]);
+        match entry.filter(|entry| convert::output_schema(entry.definition()).is_some()).map(|entry| entry.source()) {
+            Some(ToolSource::Mcp(_)) => ResultShape::Foreign,
+            Some(_) => ResultShape::Structured,
+            None => ResultShape::Plain,
+        }
     }
 
     /// Whether all tools are one page.

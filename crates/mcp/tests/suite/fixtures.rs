@@ -44,6 +44,7 @@ impl FixtureBackend {
         for tool in tools() {
             registry.register(tool.shared(), ToolSource::BuiltIn).unwrap();
         }
+        registry.register(structured_of_another_server().shared(), ToolSource::Mcp("hub".to_owned())).unwrap();
         Arc::new(Self {
             registry: Arc::new(registry),
             log: Arc::default(),
@@ -173,6 +174,15 @@ fn structured() -> ScriptedTool {
         definition.output = Some(json!({"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]}).into());
     });
     tool.body(|_, _| std::future::ready(Ok(ToolOutput::text("{\"count\": 2}").with_details(json!({"count": 2})))))
+}
+
+/// As a tool of a server that we use: its structured content is a part of the details.
+fn structured_of_another_server() -> ScriptedTool {
+    let tool = ScriptedTool::new("mcp__hub__structured").define(|definition| {
+        definition.output = Some(json!({"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]}).into());
+    });
+    let details = json!({"server": "hub", "untrusted": true, "structured": {"count": 2}});
+    tool.body(move |_, _| std::future::ready(Ok(ToolOutput::text("{\"count\": 2}").with_details(details.clone()))))
 }
 
 /// The reader of resources, on the files of the test.

@@ -168,6 +168,8 @@ async fn tools_that_come_later_are_announced() {
 async fn structured_results_follow_their_schema_and_unknown_tools_are_errors() {
     let mut client = WireClient::plain().await;
     assert_eq!(client.call(1, "structured", json!({})).await["result"]["structuredContent"], json!({"count": 2}));
+    let of_another_server = client.call(5, "mcp__hub__structured", json!({})).await;
+    assert_eq!(of_another_server["result"]["structuredContent"], json!({"count": 2}), "its schema is that server's own");
     assert_eq!(client.call(2, "test_simple_text", json!({})).await["result"].get("structuredContent"), None);
     let unknown = client.call(3, "test_simple_txt", json!({})).await;
     assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
