@@ -10,7 +10,7 @@ use rmcp::ClientHandler;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams, ElicitResult,
     ElicitationAction, ElicitationCapability, ErrorData, FormElicitationCapability, Implementation, ProgressNotificationParam,
-    ProgressToken, SamplingCapability,
+    ProgressToken, ProtocolVersion, SamplingCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use serde_json::Value;
@@ -112,7 +112,10 @@ impl ClientHandler for ConnectionHandler {
         if self.0.sampling.is_offered() {
             capabilities.sampling = Some(SamplingCapability::default());
         }
-        ClientConfig::new(capabilities, Implementation::new("haft", env!("CARGO_PKG_VERSION")))
+        let mut config = ClientConfig::new(capabilities, Implementation::new("haft", env!("CARGO_PKG_VERSION")));
+        // The newest that a handshake can name: the SDK's own default has none.
+        config.protocol_version = ProtocolVersion::LATEST_WITH_INITIALIZE;
+        config
     }
 
     async fn create_elicitation(&self, request: ElicitRequestParams, _: RequestContext<RoleClient>) -> Result<ElicitResult, ErrorData> {
