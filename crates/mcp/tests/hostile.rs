@@ -134,6 +134,9 @@ async fn every_call_gets_one_answer_whatever_the_server_does() {
         ("dies", failed("out of luck")),
         ("stdout", failed("lines that are no messages")),
         ("nonsense", failed("not a result of a tool")),
+        ("unreadable", failed("none that the protocol has")),
+        ("bottomless", failed("none that the protocol has")),
+        ("new_kind", text("[content of an unknown kind, not shown]\nfine")),
         ("failure", failed("the disk is full")),
         // Neither is answered: the declined question has no content, and there is no model for servers.
         ("asks", text(r#"[{"action": "decline"}, true]"#)),
@@ -161,6 +164,8 @@ async fn servers_that_cannot_start_say_why() {
     for (mode, wanted) in [
         ("never", "did not answer in 1 s"),
         ("exits", "no configuration"),
+        ("refuses", "it refused to begin: not today"),
+        ("misgreets", "its greeting is not one of the protocol"),
         ("version", "the protocol version '2099-01-01', which Haft does not know"),
     ] {
         let setup = Setup::new(mode);
@@ -207,6 +212,30 @@ async fn tools_are_known_without_the_server_and_it_starts_with_the_first_call() 
 }
 
 #[tokio::test]
+async fn list_without_end_is_cut_and_the_user_told() {
+    for (mode, tools) in [("many", 1_000), ("heavy", 5), ("same", 1)] {
+        let setup = Setup::new(mode);
+        setup.server().start().await.unwrap();
+        assert_eq!(setup.server().tool_names().len(), tools, "{mode}");
+        let warnings = setup.warnings.lock().unwrap().clone();
+        assert!(
+            warnings.iter().any(|text| text.contains("a server has at most 1000 of 16 MB, each with a name of its own")),
+            "{warnings:?}"
+        );
+        setup.servers.close().await;
+    }
+}
+
+#[tokio::test]
+async fn server_hears_the_version_that_a_handshake_can_name() {
+    let setup = Setup::new("good");
+    setup.server().start().await.unwrap();
+    setup.servers.close().await;
+    let asked = std::fs::read_to_string(setup.folder.path().join("asked")).unwrap();
+    assert_eq!(asked, "2025-11-25");
+}
+
+#[tokio::test]
 async fn changed_tools_are_quarantined_until_the_user_approves() {
     let setup = Setup::new("good");
     setup.server().start().await.unwrap();
@@ -223,7 +252,8 @@ async fn changed_tools_are_quarantined_until_the_user_approves() {
     let waiting: Vec<(String, QuarantineReason)> = setup.server().quarantined().into_iter().map(|tool| (tool.name, tool.why)).collect();
     assert_eq!(waiting, [("work".to_owned(), QuarantineReason::Changed), ("added".to_owned(), QuarantineReason::New)]);
     assert!(setup.warnings.lock().unwrap()[0].contains("run `haft mcp trust hub`"), "{:?}", setup.warnings);
-    setup.server().approve().unwrap();
+    let server = setup.server();
+    server.approve(&server.quarantined()).unwrap();
     assert_eq!(setup.server().tool_names(), ["mcp__hub__added", "mcp__hub__stable", "mcp__hub__work"]);
     assert!(setup.call("mcp__hub__work", json!({})).await.unwrap().contains("done"));
     setup.servers.close().await;

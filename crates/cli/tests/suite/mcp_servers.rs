@@ -65,12 +65,56 @@ fn server_is_added_listed_called_and_removed() {
 }
 
 #[test]
+fn arguments_reach_a_server_as_they_were_given() {
+    let world = world("texts", "");
+    assert_eq!(world.run(&["mcp", "test", "hub"]).code, 0);
+    for (given, sent) in [
+        (json!({"text": "  two lines\n\n", "null": "x"}), json!({"text": "  two lines\n\n", "null": "x"})),
+        (json!({"text": "", "null": " "}), json!({"text": "", "null": " "})),
+        // What may be null and must be there is null where it is left out.
+        (json!({"text": "a", "null": null}), json!({"text": "a", "null": null})),
+        (json!({"text": "a"}), json!({"text": "a", "null": null})),
+        // An optional null within an object says no more than its absence.
+        (
+            json!({"text": "a", "null": "x", "item": {"name": "n", "parent": null}}),
+            json!({"text": "a", "null": "x", "item": {"name": "n"}}),
+        ),
+        // Not every provider of models takes the name.
+        (json!({"text": "a", "null": "x", "top": 3}), json!({"text": "a", "null": "x", "$top": 3})),
+        (json!({"text": "a", "null": "x", "$top": 3}), json!({"text": "a", "null": "x", "$top": 3})),
+        // Its pattern is none that this machine knows: the server checks it.
+        (json!({"text": "a", "null": "x", "code": "any"}), json!({"text": "a", "null": "x", "code": "any"})),
+    ] {
+        let (code, result) = world.call("mcp__hub__work", &given);
+        let got = text(&result).lines().find(|line| line.starts_with('{')).map(serde_json::from_str::<Value>);
+        assert!(code == 0 && got.is_some_and(|got| got.unwrap() == sent), "{given}: {result}");
+    }
+    assert_eq!(world.call("mcp__hub__work", &json!({"null": "x"})).1["error_type"], "validation_error");
+}
+
+#[test]
+fn help_of_a_tool_of_a_server_lists_its_parameters() {
+    let world = world("texts", "");
+    // The server was never started: its tools are learned for it.
+    for (tool, parameter) in [("mcp__hub__work", "--code"), ("mcp_resources", "--server")] {
+        for flag in ["--help", "-h"] {
+            let help = world.run(&["call", tool, flag]);
+            assert!(help.code == 0 && help.stdout.contains(parameter), "{tool} {flag}: {help:?}");
+        }
+    }
+    let unknown = world.run(&["call", "mcp__hub__gone", "--help"]);
+    assert!(unknown.code == 2 && unknown.stderr.contains("there is no tool 'mcp__hub__gone'"), "{unknown:?}");
+    let explained = world.run(&["explain", "mcp__hub__work", "--help"]);
+    assert!(explained.code == 0 && explained.stdout.contains("--code"), "{explained:?}");
+}
+
+#[test]
 fn server_that_cannot_start_is_not_added() {
     let world = World::new();
     let refused = world.run(&["mcp", "add", "gone", "--", "/no/such/program"]);
     assert!(refused.code == 1 && refused.stderr.contains("nothing was written"), "{refused:?}");
     let closed = world.run(&["mcp", "add", "gone", "--url", "http://127.0.0.1:1/mcp"]);
-    assert!(closed.code == 1 && closed.stderr.contains("'gone' cannot be used: it cannot be reached"), "{closed:?}");
+    assert!(closed.code == 1 && closed.stderr.contains("'gone' cannot be used: it cannot be reached: Connection refused"), "{closed:?}");
     assert!(!closed.stderr.contains("rmcp::"), "{closed:?}");
     assert!(!world.path("config/haft/config.toml").exists());
     assert_eq!(world.run(&["mcp", "add", "gone", "--no-test", "--", "/no/such/program", "--quiet", ""]).code, 0);

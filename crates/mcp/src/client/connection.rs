@@ -1,5 +1,6 @@
 //! One connection to a server, from its start to its end.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -17,6 +18,7 @@ use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, BufReader};
 use tokio_util::sync::CancellationToken;
 
+use super::content;
 use super::failure::{ConnectionState, ServerFailure};
 use super::handler::{ConnectionHandler, HandlerState, ProgressLine};
 use super::http;
@@ -28,6 +30,8 @@ use super::stdio::LineTransport;
 /// Pages of a list, and tools, resources or prompts in all.
 const MAX_PAGES: usize = 64;
 pub(crate) const MAX_ITEMS: usize = 1_000;
+/// Bytes of all tools of a server, so that the record of what was approved and what was seen last fits in its file.
+pub(crate) const MAX_TOOL_BYTES: usize = 16 * 1024 * 1024;
 /// Rounds of a call that wants input before it answers.
 const MAX_ROUNDS: usize = 8;
 /// How long the end of a connection may take.
@@ -68,6 +72,36 @@ pub(crate) struct ServerConnection {
     handler: Arc<HandlerState>,
     state: Arc<ConnectionState>,
     process: Option<Box<dyn ServerProcess>>,
+}
+
+/// The tools of a server.
+#[derive(Debug, Default)]
+pub(crate) struct ListedTools {
+    /// Each name once.
+    pub(crate) tools: Vec<Tool>,
+    /// How many are left out because what the server says of them cannot be read.
+    pub(crate) unreadable: usize,
+    /// Whether others are left out because there are too many.
+    pub(crate) left_out: bool,
+}
+
+impl ListedTools {
+    /// The tools that are taken of a list, which may be cut already.
+    fn of(list: Vec<Tool>, unreadable: usize, mut left_out: bool) -> Self {
+        let (mut names, mut bytes) = (HashSet::new(), 0);
+        let mut fits = |tool: &Tool| {
+            bytes += serde_json::to_vec(tool).map_or(MAX_TOOL_BYTES, |text| text.len());
+            bytes <= MAX_TOOL_BYTES
+        };
+        let mut tools = list;
+        tools.retain(|tool| {
+            // A call names a tool: which of two of one name it means, only the server knows.
+            let is_taken = fits(tool) && names.insert(tool.name.clone());
+            left_out |= !is_taken;
+            is_taken
+        });
+        Self { tools, unreadable, left_out }
+    }
 }
 
 /// How long a call may take, and who hears of its progress.
@@ -132,13 +166,13 @@ impl ServerConnection {
         match greeted {
             Ok(running) => Ok(Self { name, running, handler, state, process }),
             Err(error) => {
-                if let Some(mut process) = process {
+                if let Some(mut process) = process.filter(|_| !is_answer(&error)) {
                     // How it ended tells most; one that does not end is ended by the drop.
                     if let Ok(end) = tokio::time::timeout(Duration::from_millis(500), process.ended()).await {
                         state.fail(end);
                     }
                 }
-                Err(explain(settings, &state, greeting_failure(&error)))
+                Err(explain(settings, &state, greeting_failure(&error, &state)))
             }
         }
     }
@@ -155,46 +189,48 @@ impl ServerConnection {
     /// Why it ended.
     pub(crate) fn reason(&self) -> String {
         let last = self.state.last_lines().map(|lines| format!("; its last output: {lines}")).unwrap_or_default();
-        self.state.reason().unwrap_or_else(|| format!("it ended{last}"))
+        self.state.reason().or_else(|| self.state.trouble()).unwrap_or_else(|| format!("it ended{last}"))
     }
 
-    /// Every tool, at most [`MAX_ITEMS`], and how many are left out because what the server says of them cannot be read.
-    pub(crate) async fn tools(&self, timeout: Duration) -> Result<(Vec<Tool>, usize), ServerFailure> {
+    /// Every tool, at most [`MAX_ITEMS`] of [`MAX_TOOL_BYTES`].
+    pub(crate) async fn tools(&self, timeout: Duration) -> Result<ListedTools, ServerFailure> {
         let (peer, unreadable) = (self.running.peer().clone(), AtomicUsize::new(0));
         let (peer, unreadable) = (&peer, &unreadable);
-        let tools = self.list(timeout, |cursor| async move {
+        let tools = self.list("tools", timeout, |cursor| async move {
             match peer.list_tools(cursor.clone()).await {
                 Err(ServiceError::UnexpectedResponse) => readable_tools(peer, cursor, unreadable).await,
                 page => page.map(|page| (page.tools, page.next_cursor)),
             }
         });
-        Ok((tools.await?, unreadable.load(Ordering::Relaxed)))
+        let (tools, is_cut) = tools.await?;
+        Ok(ListedTools::of(tools, unreadable.load(Ordering::Relaxed), is_cut))
     }
 
     pub(crate) async fn resources(&self, timeout: Duration) -> Result<Vec<Resource>, ServerFailure> {
         let peer = self.running.peer().clone();
-        self.list(timeout, |cursor| {
+        let resources = self.list("resources", timeout, |cursor| {
             let peer = peer.clone();
             async move { peer.list_resources(cursor).await.map(|page| (page.resources, page.next_cursor)) }
-        })
-        .await
+        });
+        resources.await.map(|(resources, _)| resources)
     }
 
     pub(crate) async fn prompts(&self, timeout: Duration) -> Result<Vec<Prompt>, ServerFailure> {
         let peer = self.running.peer().clone();
-        self.list(timeout, |cursor| {
+        let prompts = self.list("prompts", timeout, |cursor| {
             let peer = peer.clone();
             async move { peer.list_prompts(cursor).await.map(|page| (page.prompts, page.next_cursor)) }
-        })
-        .await
+        });
+        prompts.await.map(|(prompts, _)| prompts)
     }
 
-    /// All pages of a list, bounded in pages, items and time.
+    /// All pages of a list, bounded in pages, items and time, and whether there is more.
     async fn list<T, F>(
         &self,
+        what: &str,
         timeout: Duration,
         mut page: impl FnMut(Option<PaginatedRequestParams>) -> F,
-    ) -> Result<Vec<T>, ServerFailure>
+    ) -> Result<(Vec<T>, bool), ServerFailure>
     where
         F: Future<Output = Result<(Vec<T>, Option<String>), ServiceError>>,
     {
@@ -204,15 +240,16 @@ impl ServerConnection {
                 let request = cursor.take().map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
                 let (items, next) = page(request).await.map_err(|error| self.failure(&error))?;
                 all.extend(items);
-                match next {
-                    Some(next) if all.len() < MAX_ITEMS => cursor = Some(next),
-                    _ => break,
+                cursor = next;
+                if cursor.is_none() || all.len() >= MAX_ITEMS {
+                    break;
                 }
             }
+            let is_cut = cursor.is_some() || all.len() > MAX_ITEMS;
             all.truncate(MAX_ITEMS);
-            Ok(all)
+            Ok((all, is_cut))
         };
-        let late = |_| Err(ServerFailure::new(&self.name, format!("it did not list them in {} s", timeout.as_secs())));
+        let late = |_| Err(ServerFailure::new(&self.name, format!("it did not list its {what} in {} s", timeout.as_secs())));
         tokio::time::timeout(timeout, pages).await.unwrap_or_else(late)
     }
 
@@ -259,6 +296,10 @@ impl ServerConnection {
                 ServerResult::InputRequiredResult(wanted) => {
                     params.request_state.clone_from(&wanted.request_state);
                     params.input_responses = Some(self.input(wanted).await?);
+                }
+                ServerResult::CustomResult(answer) => {
+                    let readable = content::readable(answer.0);
+                    return readable.ok_or_else(|| self.call_failure("its answer is not a result of a tool"));
                 }
                 _ => return Err(self.call_failure("its answer is not a result of a tool")),
             }
@@ -411,7 +452,18 @@ fn explain(settings: &ServerSettings, state: &ConnectionState, otherwise: String
     if state.refusal().is_some() { failure.needing_sign_in() } else { failure }
 }
 
-fn greeting_failure(error: &ClientInitializeError) -> String {
+/// Whether the server answered: then it ends because it was left, and how says nothing.
+const fn is_answer(error: &ClientInitializeError) -> bool {
+    matches!(
+        error,
+        ClientInitializeError::JsonRpcError(_)
+            | ClientInitializeError::ExpectedInitResponse(_)
+            | ClientInitializeError::ExpectedInitResult(_)
+            | ClientInitializeError::ConflictInitResponseId(..)
+    )
+}
+
+fn greeting_failure(error: &ClientInitializeError, state: &ConnectionState) -> String {
     match error {
         ClientInitializeError::ConnectionClosed(_) => "it ended before it had greeted".to_owned(),
         ClientInitializeError::JsonRpcError(error) => format!("it refused to begin: {}", haft_text::display::shorten(&error.message, 300)),
@@ -421,7 +473,9 @@ fn greeting_failure(error: &ClientInitializeError) -> String {
         other if other.is_authorization_required() => {
             "it refuses the token, or wants one: name the variable that holds it in token_env".to_owned()
         }
-        ClientInitializeError::TransportError { error, .. } => format!("it cannot be reached: {}", root_cause(&*error.error)),
+        ClientInitializeError::TransportError { error, .. } => {
+            format!("it cannot be reached: {}", state.trouble().unwrap_or_else(|| root_cause(&*error.error)))
+        }
         other => haft_text::display::shorten(&other.to_string(), 500).into_owned(),
     }
 }

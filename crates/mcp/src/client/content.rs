@@ -3,7 +3,10 @@
 use haft_contract::{ToolError, ToolOutput};
 use haft_text::{base64, display, truncate, untrusted};
 use rmcp::model::{CallToolResult, ContentBlock, GetPromptResult, ReadResourceResult, Resource, ResourceContents};
+use serde::Deserialize;
 use serde_json::{Value, json};
+
+use crate::convert::FOREIGN;
 
 /// Images of one result, and bytes of one image.
 const MAX_IMAGES: usize = 20;
@@ -21,6 +24,16 @@ struct Collected {
     images: Vec<(String, Vec<u8>)>,
 }
 
+/// A result of which the SDK cannot read every block: one of a kind that is not known takes no other away. `None` if it is no result.
+pub(crate) fn readable(mut result: Value) -> Option<CallToolResult> {
+    for block in result.get_mut("content")?.as_array_mut()? {
+        if ContentBlock::deserialize(&*block).is_err() {
+            *block = json!({ "type": "text", "text": UNKNOWN });
+        }
+    }
+    serde_json::from_value(result).ok()
+}
+
 /// The result of a call; the server's own error is an error of ours.
 pub(crate) fn of_call(server: &str, result: CallToolResult) -> Result<ToolOutput, ToolError> {
     let mut collected = Collected::default();
@@ -36,7 +49,7 @@ pub(crate) fn of_call(server: &str, result: CallToolResult) -> Result<ToolOutput
     }
     let mut details = json!({ "server": server, "untrusted": true });
     if let Some(value) = structured {
-        details["structured"] = value;
+        details[FOREIGN] = value;
     }
     Ok(collected.output(server, details))
 }
@@ -157,6 +170,16 @@ mod tests {
         assert_eq!(images, 1);
         for part in ["[image/svg+xml, 3 bytes, not shown]", "[audio/wav, 3 bytes, not shown]", "[resource file:///etc/passwd (p)]"] {
             assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+
+    #[test]
+    fn content_of_a_new_kind_takes_no_other_away() {
+        let answer = json!({"content": [{"type": "video", "x": 1}, {"type": "text", "text": "fine"}, 5], "structuredContent": {"a": 1}});
+        let (text, _) = parts(&of_call("hub", readable(answer).unwrap()).unwrap());
+        assert!(text.contains(&format!("{UNKNOWN}\nfine\n{UNKNOWN}")), "{text}");
+        for wrong in [json!(5), json!({}), json!({"content": "text"})] {
+            assert!(readable(wrong.clone()).is_none(), "{wrong}");
         }
     }
 

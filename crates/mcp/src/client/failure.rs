@@ -62,13 +62,14 @@ pub(crate) struct ConnectionState {
     log: Option<PathBuf>,
     reason: Mutex<Option<String>>,
     refusal: Mutex<Option<String>>,
+    trouble: Mutex<Option<String>>,
     last: Mutex<Vec<String>>,
 }
 
 impl ConnectionState {
     /// With a log at this path, which is appended to.
     pub(crate) fn new(log: Option<PathBuf>) -> Self {
-        Self { log, reason: Mutex::default(), refusal: Mutex::default(), last: Mutex::default() }
+        Self { log, reason: Mutex::default(), refusal: Mutex::default(), trouble: Mutex::default(), last: Mutex::default() }
     }
 
     /// The first reason stays.
@@ -76,6 +77,16 @@ impl ConnectionState {
         let why = why.into();
         self.log(&why);
         self.reason.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
+    }
+
+    /// What went wrong with the last message to an address: the SDK tells no more than that the connection has ended.
+    pub(crate) fn set_trouble(&self, what: String) {
+        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(what);
+    }
+
+    /// What went wrong with the last message to an address.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Why the last request was not let in; `None` if it was.

@@ -190,9 +190,20 @@ impl StreamableHttpClient for BoundedClient {
         let text = serde_json::to_vec(&message)?;
         let request = prepared(self.client.post(uri.as_ref()), session.as_deref(), headers);
         let request = request.header(ACCEPT, ACCEPTED).header(CONTENT_TYPE, JSON).body(text);
-        let response = self.send(request, token).await?;
-        answer(response, &message, session.is_some()).await
+        let answered = async { answer(self.send(request, token).await?, &message, session.is_some()).await };
+        answered.await.inspect_err(|error| self.state.set_trouble(trouble(error)))
     }
+}
+
+/// What went wrong, in words.
+fn trouble(error: &HttpError) -> String {
+    let what = match error {
+        StreamableHttpError::Client(error) => haft_contract::causes::innermost(error),
+        StreamableHttpError::SessionExpired => "it has ended the session".to_owned(),
+        StreamableHttpError::UnexpectedContentType(Some(kind)) => format!("it answers with {kind}, which is no message"),
+        other => other.to_string(),
+    };
+    haft_text::display::shorten(&what, 300).into_owned()
 }
 
 fn prepared(request: RequestBuilder, session: Option<&str>, headers: HashMap<HeaderName, HeaderValue>) -> RequestBuilder {

@@ -4,7 +4,7 @@
 //! has changed waits until the user has looked at it: a server that was harmless yesterday may not be today. Tools whose text holds
 //! hidden characters are never approved by themselves.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -20,7 +20,7 @@ use super::settings::ServerSettings;
 pub const FOLDER: &str = "mcp";
 /// The form of the file; another is not read.
 const VERSION: u32 = 1;
-/// A larger file is not one of ours.
+/// A larger file is neither read nor written.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// What is stored of a server.
@@ -59,6 +59,8 @@ pub struct QuarantinedTool {
     pub before: String,
     /// The tool as it is now, as pretty JSON.
     pub now: String,
+    /// The same, to be approved.
+    pub(crate) tool: Tool,
 }
 
 /// Why a tool waits.
@@ -91,14 +93,27 @@ pub(crate) struct Review {
 }
 
 impl ServerRecord {
-    /// The stored record; `None` if there is none, or none that can be read.
+    /// The stored record, or the last one of the same program in another folder; `None` if the server was never seen. One that cannot
+    /// be read approves nothing: a server whose record was damaged, or grew too large, is not one that was never seen.
     pub(crate) fn read(data_folder: &Path, server: &ServerSettings) -> Option<Self> {
-        let path = path(data_folder, server);
-        if path.metadata().ok()?.len() > MAX_BYTES {
+        let own = path(data_folder, server);
+        let is_absent = own.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound);
+        let path = if is_absent { elsewhere(data_folder, server)? } else { own };
+        Some(Self::stored(&path).unwrap_or_default())
+    }
+
+    fn stored(path: &Path) -> Option<Self> {
+        let file = std::fs::File::open(path).ok()?;
+        if file.metadata().ok()?.len() > MAX_BYTES {
             return None;
         }
-        let record: Self = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
-        (record.version == VERSION).then_some(record)
+        let record: Self = serde_json::from_reader(std::io::BufReader::new(file)).ok()?;
+        record.is_readable().then_some(record)
+    }
+
+    /// Whether it is what was stored, or stands for a record that could not be read.
+    pub(crate) const fn is_readable(&self) -> bool {
+        self.version == VERSION
     }
 
     /// The record after these tools were seen: the first list is approved, but for hidden characters.
@@ -110,10 +125,13 @@ impl ServerRecord {
         Self { version: VERSION, approved, seen: seen.to_vec(), approved_at }
     }
 
-    /// Everything that was last seen is approved: the user has looked at it.
-    pub(crate) fn approve(&mut self, now: SystemTime) {
-        self.approved.clone_from(&self.seen);
+    /// These tools are approved, because the user has looked at them: as they were shown, whatever was seen since.
+    pub(crate) fn approve(&mut self, shown: &[QuarantinedTool], now: SystemTime) {
+        let is_shown = |known: &Tool| shown.iter().any(|tool| tool.name == known.name);
+        self.approved.retain(|known| self.seen.iter().any(|tool| tool.name == known.name) && !is_shown(known));
+        self.approved.extend(shown.iter().map(|shown| shown.tool.clone()));
         self.approved_at = seconds(now);
+        self.version = VERSION;
     }
 
     /// Every tool waits again until the user has looked at it.
@@ -147,15 +165,19 @@ impl ServerRecord {
                 None => QuarantineReason::New,
             };
             let before = known.map(pretty).unwrap_or_default();
-            review.quarantined.push(QuarantinedTool { name: tool.name.to_string(), why, before, now: pretty(tool) });
+            review.quarantined.push(QuarantinedTool { name: tool.name.to_string(), why, before, now: pretty(tool), tool: tool.clone() });
         }
         review
     }
 
     /// A reader sees the old record or the new one.
     pub(crate) fn write(&self, data_folder: &Path, server: &ServerSettings) -> std::io::Result<()> {
+        let bytes = serde_json::to_vec(self)?;
+        if bytes.len() as u64 > MAX_BYTES {
+            return Err(std::io::Error::other(format!("they have more than {} MB", MAX_BYTES >> 20)));
+        }
         make_folder(data_folder)?;
-        replace_private(&path(data_folder, server), &serde_json::to_vec(self)?)
+        replace_private(&path(data_folder, server), &bytes)
     }
 }
 
@@ -191,9 +213,27 @@ pub fn log_path(data_folder: &Path, server: &str) -> PathBuf {
     data_folder.join(FOLDER).join(format!("{server}.log"))
 }
 
-/// Another program or address under the same name has a record of its own.
+/// Another program or address under the same name has a record of its own, and so has each folder.
 pub(crate) fn path(data_folder: &Path, server: &ServerSettings) -> PathBuf {
-    data_folder.join(FOLDER).join(format!("{}-{}.json", server.name, &server.identity()[..12]))
+    data_folder.join(FOLDER).join(format!("{}{}.json", record_prefix(server), &server.identity()[..12]))
+}
+
+/// What the files of the records of one program begin with, whatever folder it runs in.
+fn record_prefix(server: &ServerSettings) -> String {
+    let program = server.program_identity().map(|program| format!("{}-", &program[..12])).unwrap_or_default();
+    format!("{}-{program}", server.name)
+}
+
+/// The last record of the same program in another folder: what the user has approved is the program, and its tools are known from there.
+fn elsewhere(data_folder: &Path, server: &ServerSettings) -> Option<PathBuf> {
+    if server.program_identity().is_none() || server.is_of_folder() {
+        return None;
+    }
+    let prefix = record_prefix(server);
+    let is_record = |name: &str| name.starts_with(&prefix) && name.ends_with(".json");
+    let entries = std::fs::read_dir(data_folder.join(FOLDER)).ok()?.flatten();
+    let records = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_record));
+    records.max_by_key(|entry| entry.metadata().and_then(|found| found.modified()).ok()).map(|entry| entry.path())
 }
 
 /// Everything that decides what a model reads of a tool, and what a call of it needs.
@@ -244,6 +284,7 @@ fn has_hidden_characters(tool: &Tool) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::settings::{ServerTransport, StdioServer};
     use super::*;
 
     const NOW: SystemTime = UNIX_EPOCH;
@@ -265,7 +306,8 @@ mod tests {
         let mut record = ServerRecord::after(Some(record), &[tool("a", "x"), tool("b", "other"), tool("c", "z")], NOW);
         let expected = vec![("b", QuarantineReason::Changed), ("c", QuarantineReason::New)];
         assert_eq!(names(&record.review()), (vec!["a"], expected));
-        record.approve(NOW);
+        let shown = record.review().quarantined;
+        record.approve(&shown, NOW);
         assert_eq!(names(&record.review()), (vec!["a", "b", "c"], vec![]));
         let record = ServerRecord::after(Some(record), &[tool("b", "other")], NOW);
         assert_eq!(names(&record.review()), (vec!["b"], vec![]), "a tool that is gone changes nothing");
@@ -281,6 +323,61 @@ mod tests {
         for description in ["two\nlines\tand a tab", "日本語", "emoji ⚠\u{fe0f}"] {
             assert_eq!(names(&ServerRecord::after(None, &[tool("a", description)], NOW).review()).0, ["a"], "{description:?}");
         }
+    }
+
+    #[test]
+    fn tool_that_changes_after_it_was_shown_is_not_approved() {
+        let record = ServerRecord::after(None, &[tool("a", "x")], NOW);
+        let record = ServerRecord::after(Some(record), &[tool("a", "shown"), tool("b", "shown")], NOW);
+        let shown = record.review().quarantined;
+        // Another process of Haft sees another list meanwhile.
+        let mut record = ServerRecord::after(Some(record), &[tool("a", "other"), tool("b", "shown"), tool("c", "z")], NOW);
+        record.approve(&shown, NOW);
+        let expected = vec![("a", QuarantineReason::Changed), ("c", QuarantineReason::New)];
+        assert_eq!(names(&record.review()), (vec!["b"], expected));
+    }
+
+    #[test]
+    fn server_whose_record_cannot_be_read_has_nothing_approved() {
+        let folder = tempfile::tempdir().unwrap();
+        let server = StdioServer { program: "x".into(), arguments: vec![], environment: vec![], directory: "/".into(), sandbox: None };
+        let settings = ServerSettings::new("hub", ServerTransport::Stdio(server));
+        assert!(ServerRecord::read(folder.path(), &settings).is_none(), "a server that was never seen");
+        ServerRecord::after(None, &[tool("a", "x")], NOW).write(folder.path(), &settings).unwrap();
+        assert!(ServerRecord::read(folder.path(), &settings).is_some_and(|record| record.approval().is_some()));
+        let path = path(folder.path(), &settings);
+        for damaged in ["", "{", r#"{"version": 9, "approved": [], "seen": []}"#] {
+            std::fs::write(&path, damaged).unwrap();
+            let record = ServerRecord::read(folder.path(), &settings);
+            assert_eq!(names(&ServerRecord::after(record, &[tool("a", "x")], NOW).review()).0, [""; 0], "{damaged}");
+        }
+        std::fs::File::create(&path).unwrap().set_len(MAX_BYTES + 1).unwrap();
+        assert_eq!(ServerRecord::read(folder.path(), &settings).unwrap().approval(), None);
+        let large = tool("a", &"x".repeat(usize::try_from(MAX_BYTES).unwrap() / 2));
+        let written = ServerRecord::after(None, &[large], NOW).write(folder.path(), &settings);
+        assert!(written.is_err(), "what cannot be read again is not written");
+    }
+
+    #[test]
+    fn program_that_was_approved_in_one_folder_is_not_new_in_another() {
+        let (data, one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let settings = |directory: &Path, argument: &str| {
+            let arguments = vec!["-y".into(), argument.into(), ".".into()];
+            let server = StdioServer { program: "npx".into(), arguments, environment: vec![], directory: directory.into(), sandbox: None };
+            ServerSettings::new("hub", ServerTransport::Stdio(server))
+        };
+        let approved = ServerRecord::after(None, &[tool("a", "x")], NOW);
+        approved.write(data.path(), &settings(one.path(), "server")).unwrap();
+        let there = ServerRecord::read(data.path(), &settings(other.path(), "server"));
+        let changed = ServerRecord::after(there, &[tool("a", "other")], NOW);
+        assert_eq!(names(&changed.review()), (vec![], vec![("a", QuarantineReason::Changed)]));
+        assert!(ServerRecord::read(data.path(), &settings(other.path(), "another")).is_none(), "another program");
+        // A file of the folder is another program in another folder.
+        std::fs::write(other.path().join("server"), "").unwrap();
+        assert!(ServerRecord::read(data.path(), &settings(other.path(), "server")).is_none());
+        changed.write(data.path(), &settings(other.path(), "server")).unwrap();
+        let own = ServerRecord::read(data.path(), &settings(one.path(), "server")).unwrap();
+        assert_eq!(names(&own.review()).0, ["a"], "each folder has a record of its own");
     }
 
     #[test]

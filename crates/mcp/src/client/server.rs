@@ -11,7 +11,7 @@ use haft_pattern::NameGlob;
 use rmcp::model::Tool;
 use serde_json::{Map, Value};
 
-use super::connection::{RemoteCallLimits, ServerConnection, ServerLauncher};
+use super::connection::{ListedTools, MAX_ITEMS, MAX_TOOL_BYTES, RemoteCallLimits, ServerConnection, ServerLauncher};
 use super::failure::{ConnectionState, ServerFailure};
 use super::handler::{Elicitor, HandlerState};
 use super::record::{self, QuarantinedTool, Review, ServerApproval, ServerRecord};
@@ -92,7 +92,7 @@ impl McpServer {
             tools: Mutex::default(),
             sampling_use: Arc::default(),
         });
-        if let Some(record) = ServerRecord::read(&server.parts.data_folder, &server.settings) {
+        if let Some(record) = ServerRecord::read(&server.parts.data_folder, &server.settings).filter(ServerRecord::is_readable) {
             server.use_tools(record.review());
         }
         server
@@ -141,11 +141,11 @@ impl McpServer {
         Ok(info.map(|info| serde_json::to_value(&*info).unwrap_or_default()).unwrap_or_default())
     }
 
-    /// Approves the tools as they were last seen.
-    pub fn approve(self: &Arc<Self>) -> Result<(), ServerFailure> {
+    /// Approves these tools, as they were shown to the user. One that has changed since waits.
+    pub fn approve(self: &Arc<Self>, shown: &[QuarantinedTool]) -> Result<(), ServerFailure> {
         let failed = |why: String| ServerFailure::new(&self.settings.name, why).advise("Free disk space or correct the permissions");
         let mut record = ServerRecord::read(&self.parts.data_folder, &self.settings).unwrap_or_default();
-        record.approve(SystemTime::now());
+        record.approve(shown, SystemTime::now());
         record.write(&self.parts.data_folder, &self.settings).map_err(|error| failed(format!("its tools cannot be stored: {error}")))?;
         self.use_tools(record.review());
         Ok(())
@@ -217,10 +217,17 @@ impl McpServer {
     /// Asks for the tools, and uses those that are approved.
     async fn refresh(self: &Arc<Self>, connection: &ServerConnection) -> Result<(), ServerFailure> {
         let has_tools = connection.info().is_none_or(|info| info.capabilities.tools.is_some());
-        let (mut tools, unreadable) = if has_tools { connection.tools(self.settings.timeouts.start).await? } else { (Vec::new(), 0) };
+        let ListedTools { mut tools, unreadable, left_out } =
+            if has_tools { connection.tools(self.settings.timeouts.start).await? } else { ListedTools::default() };
+        let name = &self.settings.name;
         if unreadable > 0 {
-            let name = &self.settings.name;
             (self.parts.warn)(&format!("{unreadable} tools of the MCP server '{name}' are left out: what it says of them cannot be read"));
+        }
+        if left_out {
+            (self.parts.warn)(&format!(
+                "tools of the MCP server '{name}' are left out: a server has at most {MAX_ITEMS} of {} MB, each with a name of its own",
+                MAX_TOOL_BYTES >> 20
+            ));
         }
         tools.retain(|tool| self.is_wanted(tool));
         let (folder, before) = (&self.parts.data_folder, ServerRecord::read(&self.parts.data_folder, &self.settings));

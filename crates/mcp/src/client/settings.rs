@@ -180,6 +180,20 @@ impl ServerSettings {
         haft_text::hex::encode(digest(&SHA256, facts.to_string().as_bytes()))
     }
 
+    /// What a program is wherever it runs, in 64 hexadecimal digits; `None` for an address.
+    pub(crate) fn program_identity(&self) -> Option<String> {
+        let ServerTransport::Stdio(StdioServer { program, arguments, sandbox, .. }) = &self.transport else { return None };
+        let facts = json!(["stdio", program, arguments, sandbox.is_some()]);
+        Some(haft_text::hex::encode(digest(&SHA256, facts.to_string().as_bytes())))
+    }
+
+    /// Whether its command names a file of the folder that it runs in: in another folder that is another program.
+    pub(crate) fn is_of_folder(&self) -> bool {
+        let ServerTransport::Stdio(StdioServer { program, arguments, directory, .. }) = &self.transport else { return false };
+        let is_in_folder = |word: &String| !word.starts_with(['/', '-']) && directory.join(word).is_file();
+        program.contains('/') && is_in_folder(program) || arguments.iter().any(is_in_folder)
+    }
+
     /// What it is, for the user.
     pub fn describe(&self) -> String {
         match &self.transport {

@@ -52,7 +52,10 @@ pub(super) fn run(wire: &Wire, name: &str, answer: TrustAnswer, output: &Output)
         TrustAnswer::No | TrustAnswer::Ask => false,
     };
     if approved {
-        server.approve().map_err(|failure| Failure::failed("execution_error", failure.to_string()))?;
+        server.approve(&waiting).map_err(|failure| Failure::failed("execution_error", failure.to_string()))?;
+        if !server.quarantined().is_empty() {
+            note(&format!("its tools have changed since you looked: run `haft mcp trust {name}` again"));
+        }
     } else if answer == TrustAnswer::Ask {
         note(&format!("nothing was approved; `haft mcp trust {name} --yes` approves it"));
     }

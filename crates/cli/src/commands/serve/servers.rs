@@ -38,7 +38,7 @@ pub(super) async fn answer(backend: &ServeBackend, name: &str, request: ServerRe
                 let message = format!("the tools of '{name}' have changed since they were looked at");
                 return Err(Failure::failed("conflict", message).help("look at them again"));
             }
-            server.approve().map_err(|failure| Failure::failed("execution_error", failure.to_string()))?;
+            server.approve(&waiting).map_err(|failure| Failure::failed("execution_error", failure.to_string()))?;
             // Every session has a server of its own, which reads what is approved when it is made.
             backend.reload();
             let wire = backend.wire_of(None)?;
