@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 
 pub(crate) use self::authority::changed_keys;
+use self::authority::united;
 use self::patch::edits;
 use super::settings_access::{ModelSettings, hash, pre_image, settings_difference, unsaved};
 
@@ -92,8 +93,10 @@ impl ServedGateway {
         if let Some(problem) = after.errors().next() {
             return Err(ToolError::validation(format!("Nothing was changed, because the file would have an error: {}.", problem.message)));
         }
-        let keys = changed_keys(&before.provenance, &after.provenance);
-        let difference = settings_difference(&before.provenance, &after.provenance, own.path());
+        // What a flag, a variable or a project hides today counts elsewhere, and tomorrow here.
+        let (alone, changed_alone) = (self.settings.load_alone(own.text()), self.settings.load_alone(&text));
+        let keys = united(changed_keys(&alone.provenance, &changed_alone.provenance), changed_keys(&before.provenance, &after.provenance));
+        let difference = settings_difference(&alone.provenance, &changed_alone.provenance, own.path());
         let preview = ConfigPreview { keys, difference, file: own.path().display().to_string(), hash: before_hash };
         if preview.keys.is_empty() {
             return Err(ToolError::validation("Nothing changes: the configuration says so already."));

@@ -140,6 +140,16 @@ pub(crate) fn check_text(common: &Common, workspace: &Path, registry: &Registry,
     read_with(common, workspace, registry, TrustMode::Stored, Some(own_text), crate::tenants::limits())
 }
 
+/// What this text says as the user's file, without a project, variables and flags. Its errors are those of [`check_text`].
+pub(crate) fn own_text_alone(common: &Common, own_text: &str) -> Loaded {
+    let environment = |name: &str| if name.starts_with("HAFT_") { None } else { std::env::var_os(name) };
+    // Nothing is beneath it.
+    let mut request = LoadRequest::new(Path::new("/dev/null"), &environment);
+    request.config_file = config_file(common);
+    request.own_text = Some(own_text);
+    haft_config::load(&request)
+}
+
 fn read_with(
     common: &Common,
     workspace: &Path,

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::Wire;
 use super::rule_file::OwnFilePath;
-use super::settings::{Settings, check_text};
+use super::settings::{Settings, check_text, own_text_alone};
 use crate::arguments::Common;
 
 const NOT_SHOWN: &str = "(not shown)";
@@ -57,6 +57,11 @@ impl ModelSettings {
 
     pub(super) fn load(&self, text: &str) -> Loaded {
         check_text(&self.common, &self.workspace, &self.registry, text)
+    }
+
+    /// The settings of this text alone: without the project, variables and flags.
+    pub(super) fn load_alone(&self, text: &str) -> Loaded {
+        own_text_alone(&self.common, text)
     }
 
     /// The file after a change, and everything that the change must not break checked.

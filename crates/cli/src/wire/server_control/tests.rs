@@ -17,10 +17,16 @@ struct TestServer {
 }
 
 fn server() -> TestServer {
+    server_with(FILE, "", Common::default())
+}
+
+fn server_with(own: &str, project: &str, flags: Common) -> TestServer {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("config.toml");
-    std::fs::write(&file, FILE).unwrap();
-    let common = Common { workspace: Some(folder.path().to_owned()), config: Some(file), ..Common::default() };
+    std::fs::write(&file, own).unwrap();
+    std::fs::create_dir(folder.path().join(".haft")).unwrap();
+    std::fs::write(folder.path().join(".haft/config.toml"), project).unwrap();
+    let common = Common { workspace: Some(folder.path().to_owned()), config: Some(file), ..flags };
     let wire = Wire::new(&common, &Output::new(false, false, false)).map_err(|failure| failure.message.clone()).unwrap();
     let (settings, automation) = (ModelSettings::new(&wire), wire.automation());
     let gateway = ServedGateway { settings, control: Arc::default(), automation, started: Instant::now() };
@@ -50,6 +56,49 @@ fn only_what_is_certainly_tighter_is_not_wider() {
         assert_eq!(keys, [expected], "{patch}");
     }
     assert_eq!(std::fs::read_to_string(server.folder.path().join("config.toml")).unwrap(), FILE, "a preview writes nothing");
+}
+
+fn previewed(server: &TestServer, patch: &Value) -> Vec<String> {
+    let preview = server.gateway.preview(patch, None).unwrap_or_else(|error| panic!("{patch}: {error:?}"));
+    preview.keys.iter().map(|key| format!("{} {}", key.key, key.authority.as_str())).collect()
+}
+
+#[test]
+fn shorter_list_is_tighter_only_where_its_entries_allow() {
+    let own = "[groups]\ndanger = [\"exec\", \"write_file\"]\n[tools]\ndeny = [\"group:danger\"]\nallow = [\"read_file\"]\n\
+               [rules]\nonly = [\"write(src/**)\", \"write(docs/**)\", \"connect(domain:example.org)\"]\n\
+               [network]\nallow = [\"10.0.0.0/8\", \"127.0.0.1:80\"]\n[channels.ops]\nkind = \"desktop\"\nallow_from = [\"1\", \"2\"]\n\
+               [node.commands]\nsync = [\"/usr/bin/rsync\", \"--dry-run\", \"a\", \"b\"]\n[providers.work]\nbase_url = \"https://host/v1\"\nmodels = [\"a\", \"b\"]\n";
+    // The project's list hides what the user's own allows.
+    let server = server_with(own, "[tools]\nallow = [\"read_file\", \"web_fetch\"]\n", Common::default());
+    for (patch, expected) in [
+        (json!({"groups.danger": ["exec"]}), "groups.danger wider"),
+        (json!({"groups.danger": []}), "groups.danger wider"),
+        (json!({"rules.only": ["write(src/**)", "connect(domain:example.org)"]}), "rules.only tighter"),
+        (json!({"rules.only": ["connect(domain:example.org)"]}), "rules.only wider"),
+        (json!({"rules.only": []}), "rules.only wider"),
+        (json!({"node.commands.sync": ["/usr/bin/rsync", "a", "b"]}), "node.commands.sync wider"),
+        (json!({"providers.work.models": ["b"]}), "providers.work.models wider"),
+        (json!({"tools.allow": ["read_file", "web_fetch"]}), "tools.allow wider"),
+        (json!({"tools.allow": []}), "tools.allow tighter"),
+        (json!({"network.allow": ["127.0.0.1:80"]}), "network.allow tighter"),
+        (json!({"channels.ops.allow_from": ["1"]}), "channels.ops.allow_from tighter"),
+    ] {
+        assert_eq!(previewed(&server, &patch), [expected], "{patch}");
+    }
+}
+
+#[test]
+fn what_a_flag_or_a_project_hides_is_asked_about_as_well() {
+    let flags = Common { access: Some(haft_contract::Access::WorkspaceWrite), ..Common::default() };
+    let server = server_with(FILE, "ask = \"changes\"\n", flags);
+    let patch = json!({"access": "full-access", "ask": "never", "rules.deny": ["exec(git push *)", "exec(rm *)"]});
+    let mut keys = previewed(&server, &patch);
+    keys.sort();
+    assert_eq!(keys, ["access wider", "ask wider", "rules.deny tighter"]);
+    let difference = server.gateway.preview(&patch, None).unwrap().difference;
+    assert!(difference.contains("+access = \"full-access\"") && difference.contains("+ask = \"never\""), "{difference}");
+    assert_eq!(previewed(&server, &json!({"access": "full-access"})), ["access wider"]);
 }
 
 #[test]
