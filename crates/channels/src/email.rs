@@ -9,14 +9,15 @@ mod smtp;
 
 use haft_contract::BoxFuture;
 use haft_contract::ports::{ChannelAction, ChannelCommand, ChannelEntry, ChannelKind, ChannelReceipt};
+use haft_text::base64;
 
 use self::imap::{ImapAccount, ImapConnection};
 use self::letter::Letter;
 use self::smtp::SmtpServer;
 pub(crate) use self::smtp::is_message_id;
-use crate::SendFailure;
 use crate::driver::{Capabilities, ChannelDriver, IncomingMessage, IncomingSender, PolledMessages};
 use crate::settings::ChannelSettings;
+use crate::{ChannelSecret, SendFailure};
 
 const LONGEST: usize = 100_000;
 const SENDS: &[ChannelAction] = &[ChannelAction::Send, ChannelAction::Reply];
@@ -24,6 +25,26 @@ const SENDS_AND_READS: &[ChannelAction] = &[ChannelAction::Send, ChannelAction::
 const MAILBOX: &str = "INBOX";
 /// Mails that are fetched at once.
 const MOST_FETCHED: usize = 20;
+
+/// What a mail server must not repeat: the password, as it is, and as it travels at a login.
+#[derive(Debug, Clone)]
+struct LoginSecrets(Vec<ChannelSecret>);
+
+impl LoginSecrets {
+    fn new(settings: &ChannelSettings) -> Self {
+        let Ok(password) = &settings.token else { return Self(Vec::new()) };
+        let user = settings.user.as_ref().or(settings.from.as_ref()).map(String::as_str).unwrap_or_default();
+        let encoded = |text: &str| ChannelSecret::new(base64::encode(text.as_bytes()));
+        Self(vec![password.clone(), encoded(password.expose()), encoded(&format!("\0{user}\0{}", password.expose()))])
+    }
+
+    /// Words of a server without them; before anything is cut, because half a secret would not be recognised.
+    fn take_out_of(&self, words: &str) -> String {
+        let mut words = words.as_bytes().to_vec();
+        self.0.iter().for_each(|secret| secret.redact(&mut words));
+        String::from_utf8_lossy(&words).into_owned()
+    }
+}
 
 /// A mail account.
 pub(crate) struct Email {

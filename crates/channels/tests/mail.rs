@@ -135,6 +135,42 @@ async fn mail_is_read_without_marking_it_and_a_wrong_password_is_said() {
 }
 
 #[tokio::test]
+async fn password_that_a_server_repeats_is_not_shown() {
+    // "\0haft\0quite-secret" and "quite-secret" in base64, as they travel.
+    let travelling = ["quite-secret", "AGhhZnQAcXVpdGUtc2VjcmV0", "cXVpdGUtc2VjcmV0"];
+    let repeat = |line: &str| line.contains("AUTH") || line.contains("LOGIN");
+    let (smtp_port, _log) = line_server("220 x ESMTP\r\n", move |line| {
+        let said = format!("535 5.7.8 no: {line} cXVpdGUtc2VjcmV0\r\n");
+        Some(if repeat(line) { said } else { "250-x\r\n250 AUTH PLAIN\r\n".into() })
+    })
+    .await;
+    let (imap_port, _log) = line_server("* OK IMAP4rev1\r\n", |line| {
+        let (tag, rest) = line.split_once(' ').unwrap_or((line, ""));
+        Some(format!("{tag} NO no: {rest}\r\n"))
+    })
+    .await;
+    let mut channel = mail(smtp_port);
+    channel.token = Ok(haft_channels::ChannelSecret::new("quite-secret"));
+    channel.imap_url = Some(format!("imap://127.0.0.1:{imap_port}"));
+    let (_folder, service, _store) = service(vec![channel]);
+    for (action, to, text) in [(ChannelAction::Send, "anna@example.org", "hi"), (ChannelAction::Read, "INBOX", "")] {
+        let receipt = service.perform(&ChannelCommand::new("email", to, action, text), "s", "c").await.unwrap();
+        let reason = receipt.reason.unwrap();
+        assert!(reason.contains("no: ") && reason.contains("(not shown)"), "{reason}");
+        assert!(travelling.iter().all(|secret| !reason.contains(secret)), "{reason}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn server_that_says_nothing_has_taken_nothing() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (_folder, service, _store) = service(vec![mail(listener.local_addr().unwrap().port())]);
+    let command = ChannelCommand::new("email", "anna@example.org", ChannelAction::Send, "Hello");
+    let receipt = service.perform(&command, "s", "c").await.unwrap();
+    assert_eq!(receipt.outcome, SendOutcome::NotDelivered, "{receipt:?}");
+}
+
+#[tokio::test]
 async fn servers_tell_of_flags_quote_what_is_empty_and_are_asked_for_bounded_headers() {
     for fetched in [
         "* 1 FETCH (FLAGS (\\Seen) UID 8)\r\n* 1 FETCH (UID 8 BODY[HEADER]<0> {30}\r\nFrom: ann@example.org\r\nX: 89\r\n BODY[TEXT]<0> \"\")\r\n",

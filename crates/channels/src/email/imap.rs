@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use url::Url;
 
+use super::LoginSecrets;
 use super::letter::Letter;
 use crate::dial::{DialedStream, dial};
 use crate::limits::MOST_ANSWER_BYTES;
@@ -28,6 +29,7 @@ pub(super) struct ImapAccount {
     is_plain: bool,
     user: String,
     password: ChannelSecret,
+    secrets: LoginSecrets,
 }
 
 impl ImapAccount {
@@ -43,7 +45,7 @@ impl ImapAccount {
         let user = settings.user.clone().or_else(|| settings.from.clone()).ok_or("user is not set: the name of the mail account")?;
         let port = url.port().unwrap_or(if is_plain { 143 } else { 993 });
         let host = url.host_str().ok_or_else(wrong)?.trim_matches(['[', ']']).to_owned();
-        Ok(Self { host, port, is_plain, user, password: settings.token()? })
+        Ok(Self { host, port, is_plain, user, password: settings.token()?, secrets: LoginSecrets::new(settings) })
     }
 }
 
@@ -100,6 +102,7 @@ impl ImapLine {
 pub(super) struct ImapConnection {
     stream: BufReader<Box<dyn DialedStream>>,
     tag: u32,
+    secrets: LoginSecrets,
 }
 
 impl ImapConnection {
@@ -107,10 +110,10 @@ impl ImapConnection {
         let connected = tokio::time::timeout(TIMEOUT, dial(&account.host, account.port, account.is_plain)).await;
         let stream = connected.map_err(|_| SendFailure::not_sent("the mail server did not answer in time"))?;
         let stream = stream.map_err(|why| SendFailure::not_sent(format!("the mail server cannot be reached: {why}")))?;
-        let mut connection = Self { stream: BufReader::new(stream), tag: 0 };
+        let mut connection = Self { stream: BufReader::new(stream), tag: 0, secrets: account.secrets.clone() };
         let greeting = connection.line().await?;
         if !greeting.text.starts_with("* OK") {
-            return Err(SendFailure::refused(format!("the mail server greets with: {}", greeting.text)));
+            return Err(SendFailure::refused(format!("the mail server greets with: {}", account.secrets.take_out_of(&greeting.text))));
         }
         let login = format!("LOGIN {} {}", quoted(&account.user)?, quoted(account.password.expose())?);
         // The command holds the password: it is in no message.
@@ -212,7 +215,7 @@ impl ImapConnection {
             let line = self.line().await?;
             match line.text.strip_prefix(tag).map(str::trim_start) {
                 Some(end) if end.starts_with("OK") => return Ok(lines),
-                Some(end) => return Err(SendFailure::refused(format!("the mail server says: {end}"))),
+                Some(end) => return Err(SendFailure::refused(format!("the mail server says: {}", self.secrets.take_out_of(end)))),
                 None => lines.push(line),
             }
         }

@@ -9,6 +9,7 @@ use lettre::transport::smtp::authentication::Credentials;
 use lettre::{Address, AsyncSmtpTransport, AsyncTransport, Tokio1Executor};
 use url::Url;
 
+use super::LoginSecrets;
 use crate::SendFailure;
 use crate::settings::{ChannelSettings, is_loopback};
 
@@ -42,6 +43,7 @@ pub(super) struct SmtpServer {
     security: Security,
     credentials: Option<Credentials>,
     from: Mailbox,
+    secrets: LoginSecrets,
 }
 
 /// How the connection is encrypted.
@@ -73,7 +75,7 @@ impl SmtpServer {
             (_, Err(why)) => return Err(why.clone()),
             (None, Ok(_)) => None,
         };
-        Ok(Self { host, port: url.port(), security, credentials, from })
+        Ok(Self { host, port: url.port(), security, credentials, from, secrets: LoginSecrets::new(settings) })
     }
 
     /// Made for each mail: it reads certificates, and most starts of the program send nothing.
@@ -83,7 +85,7 @@ impl SmtpServer {
             Security::StartTls => Transport::starttls_relay(&self.host),
             Security::Local => Ok(Transport::builder_dangerous(&self.host)),
         };
-        let builder = builder.map_err(|error| SendFailure::not_sent(words(&error)))?.timeout(Some(TIMEOUT));
+        let builder = builder.map_err(|error| SendFailure::not_sent(self.words(&error)))?.timeout(Some(TIMEOUT));
         let builder = self.port.map_or(builder.clone(), |port| builder.port(port));
         let builder = self.credentials.clone().map_or(builder.clone(), |credentials| builder.credentials(credentials));
         Ok(builder.build())
@@ -123,16 +125,45 @@ impl SmtpServer {
     pub(super) async fn send(&self, command: &ChannelCommand, key: &str) -> Result<ChannelReceipt, SendFailure> {
         let letter = self.letter(command, key).map_err(SendFailure::refused)?;
         let id = letter.headers().get_raw("Message-ID").map(str::to_owned);
-        // A server that cannot be reached, or refuses the password, has taken nothing.
         let transport = self.transport()?;
-        transport.test_connection().await.map_err(|error| connection_failure(&error))?;
-        transport.send(letter).await.map_err(|error| failure(&error))?;
+        self.connect(&transport).await?;
+        transport.send(letter).await.map_err(|error| self.failure(&error))?;
         Ok(ChannelReceipt::delivered(id))
     }
 
     pub(super) async fn probe(&self) -> Result<String, SendFailure> {
-        self.transport()?.test_connection().await.map_err(|error| connection_failure(&error))?;
+        self.connect(&self.transport()?).await?;
         Ok(self.from.to_string())
+    }
+
+    /// A server that cannot be reached, is silent, or refuses the password has taken nothing.
+    async fn connect(&self, transport: &Transport) -> Result<(), SendFailure> {
+        // The transport bounds each step but the greeting.
+        let connected = tokio::time::timeout(TIMEOUT, transport.test_connection()).await;
+        let connected = connected.map_err(|_| SendFailure::not_sent("the mail server did not answer in time"))?;
+        connected.map(drop).map_err(|error| {
+            let words = self.words(&error);
+            if error.is_permanent() { SendFailure::refused(words) } else { SendFailure::not_sent(words) }
+        })
+    }
+
+    /// What the server answered is certain; without an answer nobody knows.
+    fn failure(&self, error: &lettre::transport::smtp::Error) -> SendFailure {
+        let words = self.words(error);
+        if error.is_permanent() {
+            SendFailure::refused(words)
+        } else if error.is_transient() {
+            SendFailure::later(words, None)
+        } else {
+            SendFailure::unknown(words)
+        }
+    }
+
+    fn words(&self, error: &lettre::transport::smtp::Error) -> String {
+        let words = error.to_string();
+        // Some errors have their cause in their words.
+        let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).filter(|cause| !words.ends_with(cause.as_str()));
+        self.secrets.take_out_of(&format!("the mail server failed: {words}{}", cause.unwrap_or_default()))
     }
 }
 
@@ -145,28 +176,6 @@ fn is_plain_address(address: &str) -> bool {
 pub(crate) fn is_message_id(id: &str) -> bool {
     let inner = id.strip_prefix('<').and_then(|id| id.strip_suffix('>'));
     inner.is_some_and(|inner| inner.contains('@') && inner.bytes().all(|byte| byte.is_ascii_graphic() && !b"<>".contains(&byte)))
-}
-
-fn connection_failure(error: &lettre::transport::smtp::Error) -> SendFailure {
-    if error.is_permanent() { SendFailure::refused(words(error)) } else { SendFailure::not_sent(words(error)) }
-}
-
-/// What the server answered is certain; without an answer nobody knows.
-fn failure(error: &lettre::transport::smtp::Error) -> SendFailure {
-    if error.is_permanent() {
-        SendFailure::refused(words(error))
-    } else if error.is_transient() {
-        SendFailure::later(words(error), None)
-    } else {
-        SendFailure::unknown(words(error))
-    }
-}
-
-fn words(error: &lettre::transport::smtp::Error) -> String {
-    let words = error.to_string();
-    // Some errors have their cause in their words.
-    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).filter(|cause| !words.ends_with(cause.as_str()));
-    format!("the mail server failed: {words}{}", cause.unwrap_or_default())
 }
 
 #[cfg(test)]
