@@ -19,7 +19,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("shell", &["programs", "text"]),
     ("sandbox", &["contract", "text"]),
     ("store", &["contract"]),
-    ("channels", &["contract", "store", "text", "websocket"]),
+    ("channels", &["contract", "extract", "store", "text", "websocket"]),
     ("cron", &["contract", "store", "text"]),
     ("fleet", &["contract", "store", "text"]),
     ("memory", &["contract", "patch", "store", "text"]),

@@ -1,5 +1,6 @@
 //! A mail that came in: its headers and its text. Hostile until its server has verified it.
 
+use haft_extract::{Style, read_page};
 use haft_text::base64;
 
 /// Parts within parts that are looked into.
@@ -77,9 +78,11 @@ impl Letter {
                 .any(|result| result.split_ascii_whitespace().next().is_some_and(|word| word.eq_ignore_ascii_case("dmarc=pass")))
     }
 
-    /// The first part that is plain text.
+    /// The first part that is plain text; of a mail that has none, what can be read of its HTML.
     pub(super) fn text(&self) -> String {
-        plain(&self.headers, &self.body, 0).unwrap_or_default().trim().to_owned()
+        let part = |kind| part_text(&self.headers, &self.body, kind, 0).filter(|text| !text.trim().is_empty());
+        let text = part(TextKind::Plain).or_else(|| Some(read_page(&part(TextKind::Html)?, "", Style::Text).content));
+        text.unwrap_or_default().trim().to_owned()
     }
 }
 
@@ -118,14 +121,32 @@ fn without_comments(text: &str) -> String {
     out
 }
 
-fn plain(headers: &[(String, String)], body: &[u8], depth: usize) -> Option<String> {
+/// The kind of a part.
+#[derive(Debug, Clone, Copy)]
+enum TextKind {
+    Plain,
+    Html,
+}
+
+impl TextKind {
+    const fn media_type(self) -> &'static str {
+        match self {
+            Self::Plain => "text/plain",
+            Self::Html => "text/html",
+        }
+    }
+}
+
+/// The first part of a kind.
+fn part_text(headers: &[(String, String)], body: &[u8], wanted: TextKind, depth: usize) -> Option<String> {
     let kind = find(headers, "content-type").unwrap_or("text/plain").to_owned();
     let lower = kind.to_ascii_lowercase();
     if lower.starts_with("multipart/") {
         let boundary = parameter(&kind, "boundary").filter(|_| depth < MOST_DEPTH)?;
-        return parts(body, &boundary).into_iter().find_map(|(headers, body)| plain(&headers, &body, depth + 1));
+        return parts(body, &boundary).into_iter().find_map(|(headers, body)| part_text(&headers, &body, wanted, depth + 1));
     }
-    if !lower.starts_with("text/plain") || find(headers, "content-disposition").is_some_and(|value| value.starts_with("attachment")) {
+    if !lower.starts_with(wanted.media_type()) || find(headers, "content-disposition").is_some_and(|value| value.starts_with("attachment"))
+    {
         return None;
     }
     let decoded = match find(headers, "content-transfer-encoding").unwrap_or_default().to_ascii_lowercase().as_str() {
@@ -133,9 +154,12 @@ fn plain(headers: &[(String, String)], body: &[u8], depth: usize) -> Option<Stri
         "quoted-printable" => quoted_printable(body),
         _ => body.to_vec(),
     };
-    let latin = ["iso-8859-1", "iso-8859-15", "windows-1252"]
-        .contains(&parameter(&kind, "charset").unwrap_or_default().to_ascii_lowercase().as_str());
-    Some(if latin { decoded.iter().copied().map(char::from).collect() } else { String::from_utf8_lossy(&decoded).into_owned() })
+    Some(in_charset(&decoded, parameter(&kind, "charset").as_deref()))
+}
+
+/// Bytes as text; without a charset they are UTF-8.
+fn in_charset(bytes: &[u8], charset: Option<&str>) -> String {
+    haft_extract::decode(bytes, Some(charset.unwrap_or("utf-8"))).0.into_owned()
 }
 
 fn parameter(value: &str, name: &str) -> Option<String> {
@@ -197,22 +221,25 @@ fn quoted_printable(body: &[u8]) -> Vec<u8> {
 
 /// `=?utf-8?B?…?=` and `=?utf-8?Q?…?=`.
 fn decode_words(text: &str) -> String {
-    let mut out = String::new();
+    let (mut out, mut is_after_word) = (String::new(), false);
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("=?") {
-        out.push_str(before);
+        // Blanks between two words are there because a line has only so many characters.
+        if !(is_after_word && before.trim().is_empty()) {
+            out.push_str(before);
+        }
         let mut parts = after.splitn(4, '?');
-        let (Some(_), Some(encoding), Some(word), Some(end)) = (parts.next(), parts.next(), parts.next(), parts.next()) else {
+        let (Some(charset), Some(encoding), Some(word), Some(end)) = (parts.next(), parts.next(), parts.next(), parts.next()) else {
             out.push_str("=?");
-            rest = after;
+            (rest, is_after_word) = (after, false);
             continue;
         };
         let decoded = match encoding {
             "B" | "b" => base64::decode_lenient(word).unwrap_or_default(),
             _ => quoted_printable(word.replace('_', " ").as_bytes()),
         };
-        out.push_str(&String::from_utf8_lossy(&decoded));
-        rest = end.strip_prefix('=').unwrap_or(end);
+        out.push_str(&in_charset(&decoded, Some(charset)));
+        (rest, is_after_word) = (end.strip_prefix('=').unwrap_or(end), true);
     }
     out.push_str(rest);
     out
@@ -285,7 +312,10 @@ mod tests {
         assert_eq!(Letter::new(b"Content-Type: text/plain; charset=iso-8859-1", b"Gr\xfc\xdfe").text(), "Grüße");
         let mixed = "--x\r\nContent-Type: text/html\r\n\r\n<b>no</b>\r\n--x\r\nContent-Type: multipart/alternative; boundary=\"y\"\r\n\r\n--y\r\n\r\nyes\r\n--y--\r\n--x--\r\n";
         assert_eq!(letter("Content-Type: multipart/mixed; boundary=x", mixed).text(), "yes");
-        assert_eq!(letter("Content-Type: text/html", "<b>x</b>").text(), "");
+        assert_eq!(letter("Content-Type: text/html", "<style>p{}</style><p>Call <b>me</b></p><p>now</p>").text(), "Call me\n\nnow");
+        let empty = "--x\r\nContent-Type: text/plain\r\n\r\n \r\n--x\r\nContent-Type: text/html\r\n\r\n<p>yes</p>\r\n--x--\r\n";
+        assert_eq!(letter("Content-Type: multipart/alternative; boundary=x", empty).text(), "yes");
+        assert_eq!(Letter::new(b"Content-Type: text/plain; charset=koi8-r", b"\xf0\xd2\xc9").text(), "\u{41f}\u{440}\u{438}");
         assert_eq!(letter("Content-Type: multipart/mixed", "x").text(), "");
         // Each part names itself: the depth is bounded.
         let nested = "--x\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n".repeat(50);
@@ -301,5 +331,12 @@ mod tests {
         assert_eq!(letter.subject(), "Grü e and ß =?x");
         assert_eq!(letter.date().as_deref(), Some("2025-07-01T08:52:37Z"));
         assert_eq!(letter.id().as_deref(), Some("<1@x>"));
+        for (subject, expected) in [
+            ("=?iso-8859-1?Q?Gr=FC=DFe?=", "Gr\u{fc}\u{df}e"),
+            ("=?utf-8?Q?Gr=C3=BC?= =?utf-8?Q?=C3=9Fe?= you", "Gr\u{fc}\u{df}e you"),
+            ("=?no-such?Q?plain?=", "plain"),
+        ] {
+            assert_eq!(Letter::new(format!("Subject: {subject}").as_bytes(), b"").subject(), expected);
+        }
     }
 }
