@@ -84,8 +84,7 @@ pub(crate) fn changed_job(job: &ScheduledJob, mut draft: JobDraft, now: SystemTi
 }
 
 fn in_zone(schedule: JobSchedule, zone: &str, now: SystemTime) -> Result<JobSchedule, String> {
-    crate::zone_named(zone)?;
-    let zone = zone.trim().to_owned();
+    let zone = crate::zone_named(zone)?.iana_name().unwrap_or(schedule.zone()).to_owned();
     let changed = match schedule {
         JobSchedule::At { at, .. } => JobSchedule::At { at, zone },
         JobSchedule::Every { every, anchor, .. } => JobSchedule::Every { every, anchor, zone },

@@ -19,7 +19,6 @@ mod new_runs;
 mod occurrences;
 mod ports;
 mod recovery;
-mod recurrence;
 mod run_effects;
 mod schedule;
 mod scheduler;

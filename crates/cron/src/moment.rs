@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use haft_text::spoken::{self, ClockTime};
 use jiff::civil::{Date, DateTime, Time, Weekday};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan, Zoned};
@@ -12,7 +13,8 @@ use crate::duration::parse_duration;
 pub fn parse_moment(text: &str, zone: &TimeZone, now: SystemTime) -> Result<SystemTime, String> {
     let trimmed = text.trim();
     let read =
-        exact(trimmed).or_else(|| local(trimmed, zone)).or_else(|| clock_time(trimmed, zone, now)).or_else(|| relative(trimmed, now));
+        exact(trimmed).or_else(|| local(trimmed, zone)).or_else(|| with_points(trimmed, zone)).or_else(|| clock_time(trimmed, zone, now));
+    let read = read.or_else(|| relative(trimmed, now));
     read.ok_or_else(|| {
         if is_date(trimmed) {
             return format!("'{text}' says no time of day; write '{trimmed}T09:00'");
@@ -87,8 +89,9 @@ fn clock_time(text: &str, zone: &TimeZone, now: SystemTime) -> Option<SystemTime
     // The first of these days whose time has not passed.
     let first = |time: Time, days: &[i64]| days.iter().find_map(|days| at(*days, time).filter(|at| *at > today.timestamp()));
     let moment = match day {
-        "today" => at(0, spoken_time(rest)?),
-        "tomorrow" => at(1, spoken_time(rest)?),
+        "today" => at(0, time_of_day(rest)?),
+        "tonight" => at(0, time_of_day(rest).filter(|time| time.hour() >= 12).or_else(|| time_of_day(&format!("{rest} pm")))?),
+        "tomorrow" => at(1, time_of_day(rest.trim_start().strip_prefix("morning ").unwrap_or(rest))?),
         "on" | "next" => {
             let is_weekday = rest.split_whitespace().next().is_some_and(|day| weekday(day).is_some());
             return if is_weekday { clock_time(rest.trim_start(), zone, now) } else { None };
@@ -96,60 +99,38 @@ fn clock_time(text: &str, zone: &TimeZone, now: SystemTime) -> Option<SystemTime
         day => match weekday(day) {
             Some(day) => {
                 let days = i64::from(today.weekday().until(day));
-                first(spoken_time(rest)?, &[days, days + 7])
+                first(time_of_day(rest)?, &[days, days + 7])
             }
-            None => first(spoken_time(&lower)?, &[0, 1]),
+            // A bare number is no time, if nothing says so.
+            None => first(time(spoken::clock_time(&lower).or_else(|| spoken::spoken_time(lower.strip_prefix("at ")?))?)?, &[0, 1]),
         },
     };
     moment.map(SystemTime::from)
 }
 
+/// `24.12.2026 18:00`: day, month and year with points between them.
+fn with_points(text: &str, zone: &TimeZone) -> Option<SystemTime> {
+    let (date, rest) = text.split_once([' ', ','])?;
+    let mut parts = date.split('.').map(str::parse::<i16>);
+    let (day, month, year) = (parts.next()?.ok()?, parts.next()?.ok()?, parts.next()?.ok()?);
+    let date =
+        Date::new(year, i8::try_from(month).ok()?, i8::try_from(day).ok()?).ok().filter(|_| parts.next().is_none() && year >= 1000)?;
+    Some(zone.to_zoned(date.to_datetime(time_of_day(rest)?)).ok()?.timestamp().into())
+}
+
 /// A day of the week by its name.
-pub(crate) fn weekday(name: &str) -> Option<Weekday> {
-    const NAMES: [(&str, Weekday); 7] = [
-        ("monday", Weekday::Monday),
-        ("tuesday", Weekday::Tuesday),
-        ("wednesday", Weekday::Wednesday),
-        ("thursday", Weekday::Thursday),
-        ("friday", Weekday::Friday),
-        ("saturday", Weekday::Saturday),
-        ("sunday", Weekday::Sunday),
-    ];
-    let name = name.trim_end_matches([',', 's']);
-    // `tue`, `tues`, `wednes` and so on.
-    NAMES.iter().find(|(whole, _)| name.len() >= 3 && whole.starts_with(name)).map(|(_, day)| *day)
+fn weekday(name: &str) -> Option<Weekday> {
+    Weekday::from_sunday_zero_offset(i8::try_from(spoken::weekday(name)?).ok()?).ok()
 }
 
-/// A time of day as it is said: `at 9` is one, a bare `9` is not.
-pub(crate) fn spoken_time(text: &str) -> Option<Time> {
-    let text = text.trim_matches([' ', ',']);
-    let Some(rest) = text.strip_prefix("at ") else { return time_of_day(text) };
-    let rest = rest.trim().trim_end_matches("o'clock").trim_end();
-    time_of_day(rest).or_else(|| time_of_day(&format!("{rest}:00")))
+/// A time of day after the name of a day: `at 9`, `9`, `noon`.
+fn time_of_day(text: &str) -> Option<Time> {
+    time(spoken::spoken_time(text)?)
 }
 
-/// `9:00`, `09:00:30`, `9am`, `9:30 pm`.
-pub(crate) fn time_of_day(text: &str) -> Option<Time> {
-    let (digits, half) = match text.strip_suffix("am").or_else(|| text.strip_suffix("a.m.")) {
-        Some(rest) => (rest.trim_end(), Some(0)),
-        None => match text.strip_suffix("pm").or_else(|| text.strip_suffix("p.m.")) {
-            Some(rest) => (rest.trim_end(), Some(12)),
-            None => (text, None),
-        },
-    };
-    let mut parts = digits.split(':').map(|part| part.parse::<i8>().ok().filter(|_| part.len() <= 2 && !part.starts_with(['+', '-'])));
-    let hour = parts.next()??;
-    let minute = parts.next();
-    let second = parts.next();
-    if parts.next().is_some() || (minute.is_none() && half.is_none()) {
-        return None;
-    }
-    let hour = match half {
-        Some(_) if !(1..=12).contains(&hour) => return None,
-        Some(noon) => hour % 12 + noon,
-        None => hour,
-    };
-    Time::new(hour, minute.unwrap_or(Some(0))?, second.unwrap_or(Some(0))?, 0).ok()
+fn time(clock: ClockTime) -> Option<Time> {
+    let part = |number: u8| i8::try_from(number).ok();
+    Time::new(part(clock.hour)?, part(clock.minute)?, part(clock.second)?, 0).ok()
 }
 
 fn relative(text: &str, now: SystemTime) -> Option<SystemTime> {
@@ -194,6 +175,22 @@ mod tests {
             ("20m", "Tue 2026-11-17 21:20 CET"),
             ("in 2 hours", "Tue 2026-11-17 23:00 CET"),
             ("+90s", "Tue 2026-11-17 21:01:30 CET"),
+            ("in an hour", "Tue 2026-11-17 22:00 CET"),
+            ("in half an hour", "Tue 2026-11-17 21:30 CET"),
+            ("in two hours", "Tue 2026-11-17 23:00 CET"),
+            ("1.5h", "Tue 2026-11-17 22:30 CET"),
+            ("18h", "Wed 2026-11-18 15:00 CET"),
+            ("tomorrow 8", "Wed 2026-11-18 08:00 CET"),
+            ("tomorrow morning at 8", "Wed 2026-11-18 08:00 CET"),
+            ("tomorrow noon", "Wed 2026-11-18 12:00 CET"),
+            ("tomorrow um 9 Uhr", "Wed 2026-11-18 09:00 CET"),
+            ("tonight at 11", "Tue 2026-11-17 23:00 CET"),
+            ("at noon", "Wed 2026-11-18 12:00 CET"),
+            ("midnight", "Wed 2026-11-18 00:00 CET"),
+            ("22.30", "Tue 2026-11-17 22:30 CET"),
+            ("friday 9", "Fri 2026-11-20 09:00 CET"),
+            ("24.12.2026 18:00", "Thu 2026-12-24 18:00 CET"),
+            ("24.12.2026, 18 Uhr", "Thu 2026-12-24 18:00 CET"),
             // The night of spring has no 02:30, that of autumn has two.
             ("2027-03-28T02:30", "Sun 2027-03-28 03:30 CEST"),
             ("2027-10-31T02:30", "Sun 2027-10-31 02:30 CEST"),

@@ -6,13 +6,13 @@ use std::time::{Duration, SystemTime};
 use croner::Cron;
 use croner::parser::{CronParser, Seconds, Year};
 use haft_contract::ports::{JobSchedule, ScheduleText};
+use haft_text::spoken::recurrence;
 use haft_text::suggest::nearest;
 use jiff::tz::TimeZone;
 
 use crate::duration::{duration_words, parse_duration};
 use crate::moment::parse_moment;
 use crate::occurrences::next_after;
-use crate::recurrence::recurrence;
 
 /// Jobs do not run more often than this.
 pub const SHORTEST_PAUSE: Duration = Duration::from_secs(10);
@@ -25,8 +25,11 @@ const LONGEST_EXPRESSION: usize = 200;
 /// Reads a schedule; `zone` is that of the user. The error says what is wrong and what to write.
 pub fn parse_schedule(text: &ScheduleText, zone: &str, now: SystemTime) -> Result<JobSchedule, String> {
     let zone_named = zone_named(text.zone.as_deref().unwrap_or(zone))?;
-    let name = text.zone.as_deref().map_or(zone, str::trim).to_owned();
+    let name = zone_named.iana_name().unwrap_or(zone).to_owned();
     let schedule = match (&text.at, &text.every, &text.cron) {
+        (Some(words), None, None) if is_repeated(words) && recurrence(words).is_some() => {
+            JobSchedule::Cron { expression: recurrence(words).unwrap_or_default(), zone: name }
+        }
         (Some(at), None, None) => at_schedule(at, &zone_named, name, now)?,
         (None, Some(words), None) | (None, None, Some(words)) if recurrence(words).is_some() => {
             JobSchedule::Cron { expression: recurrence(words).unwrap_or_default(), zone: name }
@@ -96,9 +99,17 @@ fn cron_schedule(cron: &str, zone: String) -> Result<JobSchedule, String> {
     Ok(JobSchedule::Cron { expression: expression.to_owned(), zone })
 }
 
-/// An interval in words, with its number; `every day` may mean a time of day, and says none.
+/// An interval in words; `every day` may mean a time of day, and says none.
 fn is_interval(words: &str) -> bool {
-    words.trim().to_lowercase().starts_with("every ") && words.contains(|ch: char| ch.is_ascii_digit()) && parse_duration(words).is_ok()
+    let lower = words.trim().to_lowercase();
+    let is_exact = lower.contains(|ch: char| ch.is_ascii_digit()) || ["hour", "minute", "hourly"].iter().any(|unit| lower.ends_with(unit));
+    (lower.starts_with("every ") || lower == "hourly") && is_exact && parse_duration(words).is_ok()
+}
+
+/// What says that it comes again; `monday 9:00` alone is the next one.
+fn is_repeated(words: &str) -> bool {
+    let lower = words.trim().to_lowercase();
+    ["every ", "each ", "daily", "weekdays", "weekends"].iter().any(|word| lower.starts_with(word))
 }
 
 /// Refuses what never runs, runs too often or lies too far away.
@@ -156,6 +167,12 @@ mod tests {
         let every = JobSchedule::Every { every: Duration::from_mins(5), anchor: now(), zone: "Europe/Berlin".into() };
         assert_eq!(read(None, None, Some("Every 5 minutes"), None), Ok(every), "an interval in the wrong place");
         assert_eq!(read(None, None, Some("every weekday at 9:00"), Some("Asia/Tokyo")), Ok(cron("Asia/Tokyo")));
+        assert_eq!(read(Some("every weekday 9 Uhr"), None, None, None), Ok(cron("Europe/Berlin")), "a repeated time in the wrong place");
+        let hourly = JobSchedule::Every { every: Duration::from_hours(1), anchor: now(), zone: "Europe/Berlin".into() };
+        assert_eq!(read(None, None, Some("every hour"), None), Ok(hourly));
+        assert_eq!(read(None, None, Some("0 9 * * 1-5"), Some("asia/tokyo")), Ok(cron("Asia/Tokyo")), "its usual name");
+        let local = TimeZone::system().iana_name().unwrap_or("Europe/Berlin").to_owned();
+        assert_eq!(read(None, None, Some("0 9 * * 1-5"), Some("local")), Ok(cron(&local)));
     }
 
     #[test]
@@ -178,6 +195,7 @@ mod tests {
             (None, None, Some("0 0 0 1 1 * 2020"), None, "never runs"),
             (None, None, Some("99 * * * *"), None, "is not a cron expression"),
             (None, None, Some("every day"), None, "is not a cron expression"),
+            (Some("every day"), None, None, None, "is not a time"),
             (None, None, Some(""), None, "is not a cron expression"),
             (None, None, Some(long.as_str()), None, "characters"),
             (None, None, Some("0 9 * * *"), Some("Berlin"), "did you mean 'Europe/Berlin'?"),

@@ -265,11 +265,9 @@ impl Automation for CronService {
             let schedule = ScheduleText { at: Some(moment.to_string()), ..ScheduleText::default() };
             let draft = JobDraft { schedule, task: Some(text.to_owned()), target: Some(JobTarget::Main), ..JobDraft::default() };
             let view = self.add_job(Some(session), draft).await?;
-            Ok(format!(
-                "This conversation gets the text at {} ({}).",
-                show_moment(at, &TimeZone::get(&zone).unwrap_or(TimeZone::UTC)),
-                view.job.id
-            ))
+            let shown = show_moment(at, &TimeZone::get(&zone).unwrap_or(TimeZone::UTC));
+            let unless = if (self.parts.is_served)() { "" } else { " No server runs now: it waits until the user starts `haft serve`." };
+            Ok(format!("This conversation gets the text at {shown} ({}).{unless}", view.job.id))
         })
     }
 }

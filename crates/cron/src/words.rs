@@ -46,15 +46,30 @@ pub(crate) fn schedule_json(schedule: &JobSchedule) -> Value {
 /// The usual ones, as people say them: `every weekday at 09:00`.
 fn simple(expression: &str) -> Option<String> {
     let fields: Vec<&str> = expression.split_whitespace().collect();
-    let [minute, hour, "*", "*", weekdays] = fields.as_slice() else { return None };
-    let (minute, hour) = (minute.parse::<u8>().ok()?, hour.parse::<u8>().ok()?);
+    let [minute, hours, "*", "*", weekdays] = fields.as_slice() else { return None };
+    let minute = minute.parse::<u8>().ok()?;
+    let hours: Option<Vec<u8>> = hours.split(',').map(|hour| hour.parse().ok()).collect();
     let day = match *weekdays {
         "*" => "every day".to_owned(),
         "1-5" | "MON-FRI" | "mon-fri" => "every weekday".to_owned(),
         "0,6" | "6,0" | "6,7" | "SAT,SUN" | "sat,sun" => "every Saturday and Sunday".to_owned(),
-        day => format!("every {}", DAYS.get(day.parse::<usize>().ok()?)?),
+        days => {
+            let days: Option<Vec<&str>> = days.split(',').map(|day| DAYS.get(day.parse::<usize>().ok()?).copied()).collect();
+            format!("every {}", enumerated(&days?))
+        }
     };
-    Some(format!("{day} at {hour:02}:{minute:02}"))
+    let times: Vec<String> = hours?.iter().map(|hour| format!("{hour:02}:{minute:02}")).collect();
+    Some(format!("{day} at {}", enumerated(&times)))
+}
+
+/// `one`, `one and two`, `one, two and three`.
+fn enumerated<T: AsRef<str>>(items: &[T]) -> String {
+    let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
+    match items.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, before)) => format!("{} and {last}", before.join(", ")),
+        None => String::new(),
+    }
 }
 
 fn in_full(expression: &str) -> String {
@@ -115,6 +130,8 @@ mod tests {
             ("30 18 * * *", "every day at 18:30 (Europe/Berlin)"),
             ("5 7 * * 0", "every Sunday at 07:05 (Europe/Berlin)"),
             ("0 10 * * 6,0", "every Saturday and Sunday at 10:00 (Europe/Berlin)"),
+            ("30 9 * * 1,3,5", "every Monday, Wednesday and Friday at 09:30 (Europe/Berlin)"),
+            ("0 9,18 * * *", "every day at 09:00 and 18:00 (Europe/Berlin)"),
             ("*/15 * * * *", "every 15 minutes (Europe/Berlin)"),
             ("0 0 1 * *", "at 00:00, on day 1 (Europe/Berlin)"),
         ] {

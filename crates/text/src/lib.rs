@@ -15,6 +15,7 @@ pub mod percent;
 pub mod plain;
 pub mod secrets;
 pub mod sha256;
+pub mod spoken;
 #[cfg(feature = "suggest")]
 pub mod suggest;
 pub mod truncate;
