@@ -64,6 +64,7 @@ enum RunMode {
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Params {
     /// The action: without one 'add' if there is a time, else 'list'.
+    #[schemars(extend("x-choices" = {"create": "add", "delete": "remove", "cancel": "remove", "edit": "update", "trigger": "run", "history": "runs"}))]
     action: Option<CronAction>,
     /// For 'update', 'remove', 'run' and 'runs': the job, by id or name.
     #[schemars(extend("x-aliases" = ["job_id", "jobId"]))]
@@ -75,6 +76,12 @@ pub(crate) struct Params {
     /// Again and again: '30m', '2h', '1 day'.
     #[schemars(extend("x-aliases" = ["interval"]))]
     every: Option<String>,
+    /// Once, in milliseconds since 1970.
+    #[schemars(extend("x-rare" = true))]
+    at_ms: Option<i64>,
+    /// Again and again, in milliseconds.
+    #[schemars(extend("x-rare" = true))]
+    every_ms: Option<u64>,
     /// A cron expression: '0 9 * * 1-5' is every weekday at 9.
     #[schemars(extend("x-aliases" = ["expr", "expression", "cron_expression"]))]
     cron: Option<String>,
@@ -141,7 +148,8 @@ pub(crate) struct Params {
 impl Params {
     /// A message with a time and without an action is a job: a list of the others would look as if it had been added.
     fn action(&self) -> CronAction {
-        let has_time = self.at.is_some() || self.every.is_some() || self.cron.is_some() || self.schedule.is_some();
+        let in_milliseconds = self.at_ms.is_some() || self.every_ms.is_some();
+        let has_time = self.at.is_some() || self.every.is_some() || self.cron.is_some() || self.schedule.is_some() || in_milliseconds;
         let is_job = self.job.is_some() || (has_time && (self.message.is_some() || self.payload.is_some()));
         self.action.unwrap_or(if is_job && self.id.is_none() { CronAction::Add } else { CronAction::List })
     }

@@ -67,7 +67,7 @@ pub(crate) struct Params {
     #[schemars(extend("x-rare" = true))]
     buttons: Vec<String>,
     /// The answers of a poll: 2 to 10.
-    #[schemars(extend("x-aliases" = ["poll_option", "poll_options", "answers"]))]
+    #[schemars(extend("x-aliases" = ["poll_option", "poll_options", "answers", "choices"]))]
     #[serde(default)]
     options: Vec<String>,
     /// The message to reply to, edit, delete or react to, by its id.

@@ -154,7 +154,9 @@ impl ParameterTable {
 
     /// Reads arguments in place; reports those that were not understood.
     pub(super) fn read(&self, map: &mut Map<String, Value>) -> Result<ReadingReport, ToolError> {
+        let is_opened = self.open_choices(map);
         let mut reading = self.rename_keys(map);
+        reading.changed |= is_opened;
         let mut given = 0;
         let mut empty = Vec::new();
         for (key, value) in map.iter_mut() {
@@ -174,6 +176,27 @@ impl ParameterTable {
             reading.changed |= self.fill(map)?;
         }
         Ok(reading)
+    }
+
+    /// `{"mode": "announce", "to": "#ops"}` in place of a choice, as other systems have it: the mode is the choice, and the other members are
+    /// parameters beside it, unless they are given there. Nearly always there is nothing to do.
+    fn open_choices(&self, map: &mut Map<String, Value>) -> bool {
+        if !map.values().any(Value::is_object) {
+            return false;
+        }
+        let mut is_opened = false;
+        for parameter in self.parameters.iter().filter(|parameter| !parameter.choices.is_empty()) {
+            let Some(Value::Object(members)) = map.get(&parameter.name) else { continue };
+            let Some(mode) = members.get("mode").filter(|mode| mode.is_string()).cloned() else { continue };
+            let beside: Vec<(String, Value)> =
+                members.iter().filter(|(name, _)| *name != "mode").map(|(n, v)| (n.clone(), v.clone())).collect();
+            map.insert(parameter.name.clone(), mode);
+            for (name, value) in beside {
+                map.entry(name).or_insert(value);
+            }
+            is_opened = true;
+        }
+        is_opened
     }
 
     /// Reads an object within the arguments: its keys, and the types of its values.

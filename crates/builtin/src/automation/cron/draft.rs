@@ -38,15 +38,15 @@ pub(super) fn read(params: &Params) -> Result<JobDraft, ToolError> {
     let fields = fields(params)?;
     let text = |name: &str| text_of(&fields, name);
     let schedule = ScheduleText {
-        at: match fields.get("at_ms").and_then(Value::as_i64) {
+        at: match milliseconds(&fields, "at_ms")? {
             Some(at) => Some(moment(at)),
             None => text("at")?,
         },
-        every: match fields.get("every_ms").and_then(Value::as_u64) {
+        every: match milliseconds(&fields, "every_ms")? {
             Some(every) => Some(format!("{every}ms")),
             None => text("every")?,
         },
-        anchor: fields.get("anchor_ms").and_then(Value::as_i64).map(moment),
+        anchor: milliseconds(&fields, "anchor_ms")?.map(moment),
         cron: text("cron")?,
         zone: text("zone")?,
     };
@@ -139,6 +139,13 @@ fn text_of(fields: &Map<String, Value>, name: &str) -> Result<Option<String>, To
         Some(Value::Number(number)) => Ok(Some(number.to_string())),
         Some(other) => Err(wrong(name, "text", other)),
     }
+}
+
+/// A number, also as text.
+fn milliseconds(fields: &Map<String, Value>, name: &str) -> Result<Option<i64>, ToolError> {
+    let Some(value) = fields.get(name) else { return Ok(None) };
+    let number = value.as_i64().or_else(|| value.as_str()?.trim().parse().ok());
+    number.map(Some).ok_or_else(|| wrong(name, "a number of milliseconds", value))
 }
 
 fn flag(fields: &Map<String, Value>, name: &str) -> Result<Option<bool>, ToolError> {

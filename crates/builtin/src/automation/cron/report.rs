@@ -51,7 +51,7 @@ fn line(view: &JobView) -> String {
 
 pub(super) fn removed(view: &JobView) -> ToolOutput {
     let (name, id) = (&view.job.name, &view.job.id);
-    ToolOutput::text(format!("Removed '{name}' ({id}), which ran {}. Its runs stay in the list of runs.", view.words))
+    ToolOutput::text(format!("Removed '{name}' ({id}), whose schedule was: {}. Its runs stay in the list of runs.", view.words))
         .with_details(details(view))
 }
 

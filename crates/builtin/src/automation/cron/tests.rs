@@ -151,6 +151,16 @@ async fn every_field_is_read_in_each_form() {
     let (_, draft) =
         drafted(json!({"action": "add", "job": {"schedule": {"kind": "at", "atMs": 1_700_000_000_000_i64}, "text": "x"}})).await;
     assert_eq!(draft.schedule.at.as_deref(), Some("2023-11-14T22:13:20Z"));
+    // In milliseconds, flat, and as text.
+    let (_, draft) = drafted(json!({"message": "x", "at_ms": 1_700_000_000_000_i64})).await;
+    assert_eq!(draft.schedule.at.as_deref(), Some("2023-11-14T22:13:20Z"));
+    for arguments in [
+        json!({"action": "add", "every_ms": 600_000, "message": "x"}),
+        json!({"action": "add", "schedule": {"kind": "every", "everyMs": "600000"}, "message": "x"}),
+    ] {
+        let (_, draft) = drafted(arguments.clone()).await;
+        assert_eq!(draft.schedule.every.as_deref(), Some("600000ms"), "{arguments}");
+    }
 }
 
 #[tokio::test]

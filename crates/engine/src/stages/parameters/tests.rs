@@ -65,6 +65,29 @@ fn every_reader_of_seed_004_section_5() {
 }
 
 #[test]
+fn object_in_place_of_a_choice_is_opened() {
+    for (arguments, expected, warned) in [
+        (json!({"file_path": "a", "mode": {"mode": "append", "count": "7"}}), json!({"file_path": "a", "mode": "append", "count": 7}), 0),
+        (
+            json!({"file_path": "a", "count": 1, "mode": {"mode": "ADD_TO", "count": 7}}),
+            json!({"file_path": "a", "count": 1, "mode": "append"}),
+            0,
+        ),
+        (json!({"file_path": "a", "mode": {"mode": "append", "other": 1}}), json!({"file_path": "a", "mode": "append"}), 1),
+        // What says no choice stays, and is refused.
+        (json!({"file_path": "a", "mode": {"count": 7}}), json!({"file_path": "a", "mode": {"count": 7}}), 0),
+        (
+            json!({"file_path": "a", "headers": {"mode": "x"}, "mode": "append"}),
+            json!({"file_path": "a", "headers": {"mode": "x"}, "mode": "append"}),
+            0,
+        ),
+    ] {
+        let (read, warnings) = read(arguments.clone());
+        assert_eq!((read, warnings.len()), (expected, warned), "{arguments}");
+    }
+}
+
+#[test]
 fn the_objects_of_a_list_are_spelled_as_freely() {
     for (steps, expected) in [
         (json!([{"oldText": " a "}, {"before": ""}, "x"]), json!([{"old_text": " a "}, {"old_text": ""}, "x"])),
