@@ -61,6 +61,7 @@ const SCOPE: Part = Any(&[
     "here",
 ]);
 const REMOVE: Part = Any(&["delete", "remove", "erase"]);
+const REMINDERS: Part = Any(&["reminders", "reminder", "jobs"]);
 const NAMED: Part = Any(&["named", "called", "matching", "like"]);
 
 #[rustfmt::skip] // one phrase a line
@@ -87,6 +88,9 @@ pub(super) const PHRASES: &[Phrase] = &[
     phrase(&[WHAT, Maybe(&["has", "have"]), Any(&["changed"]), Any(&["in"]), GIT], |_| run("git status")),
     phrase(&[Maybe(&["show"]), GIT, Any(&["diff"])], |_| run("git diff")),
     phrase(&[Maybe(&["show"]), GIT, Any(&["log", "history"])], |_| run("git log --oneline -n 10")),
+
+    phrase(&[Any(&["list", "show", "see"]), Maybe(&["all", "scheduled"]), REMINDERS], |_| Some(DemoRequest::Reminders)),
+    phrase(&[WHAT, Maybe(&["scheduled"]), REMINDERS, Any(&["are", "do"]), Maybe(&["there", "i"]), Maybe(&["have"])], |_| Some(DemoRequest::Reminders)),
 
     phrase(&[LIST, Maybe(&["all"]), Maybe(FILES)], everything),
     phrase(&[LIST, Maybe(&["all"]), Any(&["hidden"]), Any(FILES)], |_| Some(DemoRequest::List { path: None, hidden: true })),

@@ -75,6 +75,12 @@ pub(super) enum DemoRequest {
         time: ReminderTime,
         message: String,
     },
+    /// The scheduled jobs.
+    Reminders,
+    /// Turns one off; without a name the only one.
+    StopReminder {
+        name: String,
+    },
 }
 
 /// When a reminder is said.
@@ -95,9 +101,9 @@ pub(super) struct DemoCall {
 impl DemoRequest {
     /// Whether it changes something, so that what follows must wait for it.
     pub(super) fn changes(&self) -> bool {
-        use DemoRequest::{Append, Create, Delegate, Delete, Remind, Rename, Replace, Run, Tests, Write};
+        use DemoRequest::{Append, Create, Delegate, Delete, Remind, Rename, Replace, Run, StopReminder, Tests, Write};
         let is_file_change = matches!(self, Create { .. } | Write { .. } | Append { .. } | Replace { .. } | Delete { .. } | Rename { .. });
-        is_file_change || matches!(self, Run { .. } | Tests | Delegate { .. } | Remind { .. })
+        is_file_change || matches!(self, Run { .. } | Tests | Delegate { .. } | Remind { .. } | StopReminder { .. })
     }
 
     /// The file that it is about, and that is there afterwards: "it" in the next request.
@@ -159,6 +165,9 @@ impl DemoRequest {
                 arguments[key] = json!(value);
                 DemoCall::new(&["cron"], arguments)
             }
+            Self::Reminders => DemoCall::new(&["cron"], json!({ "action": "list" })),
+            Self::StopReminder { name } if name.is_empty() => DemoCall::new(&["cron"], json!({ "action": "list" })),
+            Self::StopReminder { name } => turn_off(name),
             Self::Delegate { task } => {
                 DemoCall::new(&["agent", "Agent"], json!({ "prompt": task, "description": task, "subagent_type": "explore" }))
             }
@@ -190,6 +199,11 @@ impl DemoRequest {
                         .to_owned(),
                 ),
             }),
+            Self::StopReminder { name } if name.is_empty() => Some(match reminders_on(output).as_slice() {
+                [id] => FollowUp::Call(turn_off(id)),
+                [] => FollowUp::Stop("No reminder is on.".to_owned()),
+                _ => FollowUp::Stop("Which one? Say \"turn off the reminder NAME\", with a name or an id of this list.".to_owned()),
+            }),
             _ => None,
         }
     }
@@ -215,6 +229,16 @@ impl DemoCall {
 
 fn run(command: &str) -> DemoCall {
     DemoCall::new(&["exec", "bash"], json!({ "command": command }))
+}
+
+fn turn_off(job: &str) -> DemoCall {
+    DemoCall::new(&["cron"], json!({ "action": "update", "id": job, "enabled": false }))
+}
+
+/// The ids of the jobs that are on, of the lines `'water the plants' (j-1a2b3c4d): every day …`.
+fn reminders_on(list: &str) -> Vec<&str> {
+    let lines = list.lines().filter(|line| line.starts_with('\'') && !line.contains(". It is off"));
+    lines.filter_map(|line| line.split_once("' (")?.1.split_once("): ")).map(|(id, _)| id).collect()
 }
 
 /// A search for exactly this text.
