@@ -86,8 +86,11 @@ pub(crate) struct AddJobArgs {
     /// What becomes of the result: none, announce or webhook
     #[arg(long, value_name = "MODE")]
     pub(crate) delivery: Option<DeliveryMode>,
-    /// The URL of the webhook
-    #[arg(long, value_name = "URL")]
+    /// The channel that announces the result, as `haft channels list` names it
+    #[arg(long, value_name = "NAME")]
+    pub(crate) channel: Option<String>,
+    /// The recipient on the channel, or the URL of the webhook
+    #[arg(long, value_name = "RECIPIENT")]
     pub(crate) to: Option<String>,
     /// Runs that were missed while no server ran: skip, once or all
     #[arg(long, value_name = "POLICY")]

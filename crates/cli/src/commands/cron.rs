@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use haft_contract::ports::{Automation, DeliveryState, JobDraft, JobRun, JobView, RunState, ScheduleText};
+use haft_contract::ports::{Automation, DeliveryState, JobDraft, JobRun, JobView, MessageChannels, RunState, ScheduleText};
 use haft_contract::{ErrorKind, ToolError};
 use haft_text::display;
 use jiff::tz::TimeZone;
@@ -32,7 +32,10 @@ pub(crate) fn run(common: &Common, command: &CronCommand, output: &Output) -> Re
                     Some(id) => Some(wire.conversation_store()?.sessions().open(id).await?.id),
                     None => None,
                 };
-                let view = jobs.add(session.as_deref(), draft(request)).await.map_err(failed)?;
+                let view = jobs
+                    .add(session.as_deref(), draft(request, recipient(&wire, request)?, common.agent.as_deref()))
+                    .await
+                    .map_err(failed)?;
                 changed(jobs, "added", &view, output).await
             }
             CronCommand::Show { job } => show(jobs, job, output).await,
@@ -56,7 +59,22 @@ fn failed(error: ToolError) -> Failure {
     Failure::failed(error.kind().as_str(), error.message().trim_end_matches('.').to_owned())
 }
 
-fn draft(request: &AddJobArgs) -> JobDraft {
+/// Who gets the result: the recipient that is named, or the channel's own.
+fn recipient(wire: &Wire, request: &AddJobArgs) -> Result<Option<String>, Failure> {
+    let Some(name) = &request.channel else { return Ok(request.to.clone()) };
+    let offers = wire.channels().offers();
+    let Some(offer) = offers.into_iter().find(|offer| offer.name == *name) else {
+        return Err(Failure::usage(format!("no channel '{}' can send", display::escape_line(name)))
+            .help("`haft channels list` shows the channels, and what each lacks"));
+    };
+    let to = request.to.clone().or(offer.default_to);
+    to.map(Some).ok_or_else(|| {
+        Failure::usage(format!("the recipient is missing: the channel '{name}' has none of its own")).help("name it with --to")
+    })
+}
+
+/// `--agent` names who works on it.
+fn draft(request: &AddJobArgs, to: Option<String>, agent: Option<&str>) -> JobDraft {
     let schedule = ScheduleText {
         at: request.at.clone(),
         every: request.every.clone(),
@@ -69,10 +87,12 @@ fn draft(request: &AddJobArgs) -> JobDraft {
         schedule,
         task: Some(request.message.clone()),
         target: Some(request.target()),
+        agent: agent.map(str::to_owned),
         model: request.model.clone(),
         timeout: request.timeout.map(Duration::from_secs),
         delivery: request.delivery,
-        to: request.to.clone(),
+        channel: request.channel.clone(),
+        to,
         missed: request.missed,
         overlap: request.overlap,
         ..JobDraft::default()
@@ -137,10 +157,11 @@ async fn list(jobs: &dyn Automation, output: &Output) -> Result<Exit, Failure> {
 /// What became of a run, and of its result if that is another matter.
 fn last_text(run: &JobRun) -> String {
     match run.delivery {
-        DeliveryState::NotDelivered | DeliveryState::Unknown if run.state != RunState::Skipped => {
-            format!("{}, {}", run.state, if run.delivery == DeliveryState::Unknown { "delivery unknown" } else { "not delivered" })
-        }
-        _ => run.state.to_string(),
+        _ if run.state == RunState::Skipped => run.state.to_string(),
+        DeliveryState::NotDelivered => format!("{}, not delivered", run.state),
+        DeliveryState::Unknown => format!("{}, delivery unknown", run.state),
+        DeliveryState::Pending | DeliveryState::Sending => format!("{}, not delivered yet", run.state),
+        DeliveryState::Delivered | DeliveryState::NotRequested => run.state.to_string(),
     }
 }
 
@@ -179,7 +200,8 @@ fn page(view: &JobView, runs: &[JobRun]) -> String {
         page.line(format_args!("  {}{at}", if index == 0 { "next      " } else { "          " }));
     }
     page.line(format_args!("  does      {}", display::escape_line(&job.task)));
-    let to = job.delivery.to.as_deref().map(|to| format!(" to {to}")).unwrap_or_default();
+    let by = job.delivery.channel.as_deref().map(|channel| format!(" by {channel}")).unwrap_or_default();
+    let to = job.delivery.to.as_deref().map(|to| format!("{by} to {to}")).unwrap_or(by);
     page.line(format_args!("  where     {}; delivery {}{}", job.target, job.delivery.mode, display::escape_line(&to)));
     let (agent, model) = (job.agent.as_deref().unwrap_or("main"), job.model.as_deref());
     let model = model.map(|model| format!("; model {model}")).unwrap_or_default();

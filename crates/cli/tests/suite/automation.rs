@@ -67,6 +67,36 @@ fn user_asks_for_a_reminder_sees_it_runs_it_now_and_turns_it_off() {
 }
 
 #[test]
+fn reminder_is_listed_and_turned_off_in_words_as_well() {
+    let world = World::new();
+    for (text, answer) in [
+        ("remind me every day 9am to water the plants", "every day at 09:00"),
+        ("show my reminders", "'water the plants'"),
+        ("turn off the reminder", "It is off"),
+        ("turn off the reminder", "No reminder is on."),
+    ] {
+        let answered = world.run(&["run", text]);
+        assert!(answered.stdout.contains(answer), "{text}: {}", answered.all());
+    }
+}
+
+#[test]
+fn command_of_people_names_the_channel_and_the_agent_of_a_job() {
+    let world = World::with_config("[channels.screen]\nkind = \"desktop\"\nto = \"me\"\n[agents.gardener]\nmodel = \"demo\"\n");
+    let add = |more: &[&str]| world.run(&[&["cron", "add", "water", "--every", "1h", "--json"], more].concat());
+    let added = add(&["--channel", "screen", "--agent", "gardener"]).json();
+    assert_eq!(
+        (&added["agent"], &added["delivery"]["channel"], &added["delivery"]["to"]),
+        (&json!("gardener"), &json!("screen"), &json!("me")),
+        "{added:#}"
+    );
+    for (more, words) in [(["--channel", "dsk"], "no channel 'dsk' can send"), (["--to", "#ops"], "'to' needs a 'channel'")] {
+        let refused = add(&more);
+        assert!(refused.all().contains(words), "{}", refused.all());
+    }
+}
+
+#[test]
 fn message_with_a_time_is_a_job_also_without_an_action() {
     let world = World::new();
     let added = world.run(&["call", "cron", &json!({"message": "water", "cron": "0 9 * * 1-5"}).to_string()]);
