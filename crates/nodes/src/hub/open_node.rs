@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haft_contract::ports::{NodeCall, NodeSummary};
 use haft_contract::{ErrorKind, ToolError, ToolOutput};
-use haft_text::display;
+use haft_text::{display, truncate};
 use serde_json::json;
 use tokio::sync::{Mutex as AsyncMutex, oneshot};
 use tokio::time::timeout;
@@ -32,6 +32,8 @@ const MAX_TEXT: usize = 4000;
 enum NodeAnswer {
     Done(ToolOutput, Vec<Claim>),
     Failed(ErrorKind, String),
+    /// The node broke the protocol, in this way.
+    Broken(String),
 }
 
 #[derive(Debug)]
@@ -110,12 +112,25 @@ impl OpenNode {
                 }
             }
         };
-        let result = tokio::select! {
+        let result: io::Result<()> = tokio::select! {
             result = reads => result,
             result = pings => result,
             () = self.ended.cancelled() => Ok(()),
         };
+        if let Err(fault) = &result
+            && fault.kind() == io::ErrorKind::InvalidData
+        {
+            self.tell_fault(&fault.to_string());
+        }
         result
+    }
+
+    /// A node that breaks the protocol is cut off, and the calls that wait for it get the reason.
+    fn tell_fault(&self, fault: &str) {
+        for (_, call) in self.waiting().drain() {
+            // Nobody may wait any more.
+            call.answer.send(NodeAnswer::Broken(display::shorten(fault, 200).into_owned())).ok();
+        }
     }
 
     fn take(&self, frame: Frame, body: &[u8], stray: &mut u32) -> io::Result<()> {
@@ -140,12 +155,17 @@ impl OpenNode {
             Frame::Done { id, content, details, effects } => {
                 let Some(AwaitedCall { answer, content: mut bytes }) = self.waiting().remove(&id) else { return Ok(()) };
                 bytes.extend_from_slice(body);
-                let result = unpack(content, &bytes, details).map_err(flood)?;
-                answer.send(NodeAnswer::Done(result, effects)).ok();
+                match unpack(content, &bytes, details) {
+                    Ok(result) => answer.send(NodeAnswer::Done(result, effects)).ok(),
+                    Err(why) => {
+                        answer.send(NodeAnswer::Broken(why.to_owned())).ok();
+                        return Err(flood(why));
+                    }
+                };
             }
             Frame::Failed { id, kind: name, message } => {
                 if let Some(call) = self.waiting().remove(&id) {
-                    call.answer.send(NodeAnswer::Failed(kind(&name), display::shorten(&message, MAX_TEXT).into_owned())).ok();
+                    call.answer.send(NodeAnswer::Failed(kind(&name), shown_failure(&message))).ok();
                 }
             }
             _ => return Err(flood("what only a gateway sends")),
@@ -200,6 +220,9 @@ impl OpenNode {
     fn checked(&self, name: &str, effects: &serde_json::Value, answer: NodeAnswer) -> Result<ToolOutput, ToolError> {
         match answer {
             NodeAnswer::Failed(kind, message) => Err(ToolError::new(kind, format!("On the node '{name}': {message}"))),
+            NodeAnswer::Broken(fault) => {
+                Err(unknown(name, &format!("a message broke the protocol ({fault}), and the connection was ended,")))
+            }
             NodeAnswer::Done(output, done) => {
                 let root = self.workspace();
                 match first_beyond(&permitted(effects, Path::new(&root)), &done) {
@@ -215,6 +238,11 @@ impl OpenNode {
             }
         }
     }
+}
+
+/// Why a call failed, as the node says it: with the lines of what a command had written.
+fn shown_failure(message: &str) -> String {
+    display::escape_lines(&truncate::ellipsize(message, MAX_TEXT)).into_owned()
 }
 
 /// What a node says of itself is shown, so it is bounded.
@@ -289,6 +317,12 @@ impl Drop for CallGuard {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn failure_keeps_its_lines_and_nothing_that_moves_the_cursor() {
+        assert_eq!(shown_failure("It had written:\n\nout\u{1b}[2J"), "It had written:\n\nout\\u{1b}[2J");
+        assert!(shown_failure(&"x".repeat(MAX_TEXT * 2)).chars().count() <= MAX_TEXT + 1);
+    }
 
     #[test]
     fn path_that_rules_know_otherwise_is_not_sent() {

@@ -79,7 +79,8 @@ async fn result_that_grows_without_end_ends_the_connection_and_its_outcome_is_un
     let part = vec![0; 512 << 10];
     while attack.link.writer.send(&Frame::Part { id }, &part).await.is_ok() {}
     let outcome = made.await.unwrap().unwrap_err();
-    assert!(outcome.message().starts_with("Outcome unknown"), "{outcome}");
+    let message = outcome.message();
+    assert!(message.starts_with("Outcome unknown") && message.contains("a result that is too large"), "{outcome}");
     attack.ends_with("a result that is too large").await;
 }
 
