@@ -8,7 +8,7 @@ mod tokens;
 
 use std::borrow::Cow;
 
-use declarations::Declarations;
+use declarations::{Declarations, Join};
 use names::ShortNames;
 use roles::Role;
 use tokens::{Gap, Kind, Token, is_word};
@@ -20,23 +20,36 @@ pub(super) fn minify(text: &str, exports: &ExportNames) -> String {
     let tokens = tokens::split(text);
     let roles = roles::find(&tokens);
     let names = roles.as_deref().map(|roles| ShortNames::choose(&tokens, roles, exports)).unwrap_or_default();
-    let mut script = ScriptWriter { out: String::with_capacity(text.len()) };
+    let mut script = ScriptWriter { out: String::with_capacity(text.len()), is_statement_over: false };
     let mut declarations = Declarations::default();
     let mut skipped = Gap::None;
     for (at, token) in tokens.iter().enumerate() {
         let role = roles.as_ref().map(|roles| roles[at]);
-        if role.is_some_and(|role| declarations.continues(token, role)) {
-            script.continue_declaration();
-        } else if role == Some(Role::Needless) {
+        match role.map_or(Join::No, |role| declarations.join(token, role, tokens.get(at + 1))) {
+            Join::No => {}
+            Join::Comma => {
+                script.continue_declaration();
+                continue;
+            }
+            Join::Nothing => continue,
+        }
+        if role == Some(Role::Needless) || (role == Some(Role::Keyword) && is_returned_nothing(&tokens, at)) {
             // Words that it stood between stay apart.
             skipped = if token.gap == Gap::None { Gap::Blank } else { token.gap };
         } else {
             let gap = if token.gap == Gap::None { skipped } else { token.gap };
             script.put(&write_token(token, role, &names), gap);
+            script.is_statement_over = role == Some(Role::BlockEnd);
             skipped = Gap::None;
         }
     }
     script.out
+}
+
+/// Whether the token is the `undefined` of `return undefined;`, which means the same without it.
+fn is_returned_nothing(tokens: &[Token<'_>], at: usize) -> bool {
+    let is_ended = is_sign(tokens.get(at + 1), ";") || is_sign(tokens.get(at + 1), "}");
+    tokens[at].text == "undefined" && is_ended && at > 0 && tokens[at - 1].text == "return"
 }
 
 /// A token as it is sent.
@@ -49,12 +62,15 @@ fn write_token<'a>(token: &Token<'a>, role: Option<Role>, names: &ShortNames<'a>
         (Some(Role::Keyword), "true") => "!0".into(),
         (Some(Role::Keyword), "false") => "!1".into(),
         (Some(Role::Keyword), "undefined") => "void 0".into(),
+        (Some(_), number) if number.contains('_') && number.starts_with(|ch: char| ch.is_ascii_digit()) => number.replace('_', "").into(),
         (_, text) => text.into(),
     }
 }
 
 struct ScriptWriter {
     out: String,
+    /// What is written ends with the block of a statement, after which the next one begins on the same line.
+    is_statement_over: bool,
 }
 
 impl ScriptWriter {
@@ -88,6 +104,9 @@ impl ScriptWriter {
 
     /// Whether a statement could end after what is written.
     fn may_end(&self, before: char) -> bool {
+        if self.is_statement_over {
+            return false;
+        }
         is_word(before)
             || matches!(before, ')' | ']' | '}' | '\'' | '"' | '`' | '/')
             || self.out.ends_with("++")
@@ -124,12 +143,26 @@ mod tests {
                 "f('a  // b',\"c \\\" /* \",`d  ${e?`f  ${g}`:{h:1}}  i \\` `)",
             ),
             ("a\nb\n(c)\n[d]\n`e`\nf++\ng", "a\nb\n(c)\n[d]\n`e`\nf++\ng"),
-            ("if (a) {\n  b();\n}\nc();\n", "if(a){b()}\nc();"),
+            ("if (a) {\n  b();\n}\nc();\n", "if(a){b()}c();"),
+            (
+                "function a() {\n}\n(b)\nfor (;;) {\n}\n[c]\nclass D {\n  e() {\n  }\n  f() {\n  }\n}\ng",
+                "function a(){}(b)\nfor(;;){}[c]\nclass D{e(){}f(){}}\ng",
+            ),
+            // A function that is a value is not over at its end.
+            ("a = function () {\n}\n(b)\nc = () => {\n}\n[d]\ne = {\n}\n(f)", "a=function(){}\n(b)\nc=()=>{}\n[d]\ne={}\n(f)"),
+            (
+                "export const a = 1;\nexport const b = 2;\nconst c = 3;\nexport let d;\nexport function e() {}",
+                "export let a=1,b=2;let c=3;export let d;export function e(){}",
+            ),
             ("x.\n  then(\n    y,\n    z,\n  )\n  .done", "x.then(y,z).done"),
             ("[a, , ];\n[,\n];\n[b,\n];\n({ c,\n});", "[a,,];[,];[b];({c});"),
             ("class A {\n  #b = 1;\n  get #c() {\n    return this.#b in x;\n  }\n}", "class A{#b=1;get #c(){return this.#b in x}}"),
             ("for (const [a, b] of Object.entries(c)) d ??= a ?. e", "for(let[a,b]of Object.entries(c))d??=a?.e"),
             ("a /* one\ntwo */ b\n// last", "a\nb"),
+            (
+                "() => {\n  if (a) return undefined;\n  b = undefined + 10_000;\n  return undefined;\n}",
+                "()=>{if(a)return;b=void 0+10000;return}",
+            ),
             ("'never closed \\", "'never closed \\"),
             ("`${", "`${"),
             ("/never closed", "/never closed"),
@@ -158,7 +191,7 @@ mod tests {
         for (text, expected) in [
             ("const a = 1; let b = 2; const { c } = d;", "let a=1,b=2,{c}=d;"),
             ("let a; f(); let b; export const c = 1; const d = 2;", "let a;f();let b;export let c=1;let d=2;"),
-            ("const a = () => { let b; let c; };\nlet d;\nif (d) { const e = 1; }\nlet g;", "let a=()=>{let b,c},d;if(d){let e=1}\nlet g;"),
+            ("const a = () => { let b; let c; };\nlet d;\nif (d) { const e = 1; }\nlet g;", "let a=()=>{let b,c},d;if(d){let e=1}let g;"),
             ("for (let a = 0; a < 1; a += 1) { const b = `${a}`; const c = 1; }", "for(let a=0;a<1;a+=1){let b=`${a}`,c=1}"),
             ("const a = 1; (b)(); const c = 2;", "let a=1;(b)();let c=2;"),
         ] {
@@ -207,7 +240,7 @@ mod tests {
             ("(one) => (two) => ({ one: two, f: (...rest) => rest })", "c=>a=>({one:a,f:(...b)=>b})"),
             ("try { a(); } catch (error) { report(error); }", "try{a()}catch(b){report(b)}"),
             ("const flags = { true: true, const: false };", "let a={true:!0,const:!1};"),
-            ("if (a.undefined === undefined) return undefined;", "if(a.undefined===void 0)return void 0;"),
+            ("if (a.undefined === undefined) return undefined;", "if(a.undefined===void 0)return;"),
             (
                 "const used = { async run() { return used; }, get size() { return used; } };",
                 "let a={async run(){return a},get size(){return a}};",

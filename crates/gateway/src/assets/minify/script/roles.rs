@@ -20,6 +20,8 @@ pub(super) enum Role {
     Shorthand,
     /// A semicolon that ends the last statement of a block, or brackets around the only parameter of a function.
     Needless,
+    /// The brace at the end of a block with which a statement, or a member of a class, is over.
+    BlockEnd,
 }
 
 /// Words that no variable is called.
@@ -39,7 +41,10 @@ fn is_in(words: &str, word: &str) -> bool {
 enum Bracket {
     Round,
     Square,
+    /// Of a function that is a value, or of one that cannot be told from it.
     Block,
+    /// Of a statement, or a member of a class.
+    Statement,
     Class,
     /// An object, or a pattern that takes one apart.
     Object,
@@ -155,7 +160,13 @@ impl RoleFinder<'_> {
             ")" if !matches!(self.open.pop()?, Bracket::Round) => return None,
             ")" if at >= 2 && self.is_only_parameter(at - 2) => return Some(Role::Needless),
             "]" => return (self.open.pop()? == Bracket::Square).then_some(Role::Other),
-            "}" => return (!matches!(self.open.pop()?, Bracket::Round | Bracket::Square | Bracket::Template)).then_some(Role::Other),
+            "}" => {
+                return match self.open.pop()? {
+                    Bracket::Round | Bracket::Square | Bracket::Template => None,
+                    Bracket::Statement => Some(Role::BlockEnd),
+                    _ => Some(Role::Other),
+                };
+            }
             ":" if std::mem::take(&mut self.is_case) => self.case_colon = Some(at),
             ";" if self.is_after(at, &["}"]) && self.ends_statement(at) => return Some(Role::Needless),
             _ => {}
@@ -182,16 +193,33 @@ impl RoleFinder<'_> {
 
     /// Whether the bracket closes the condition of a statement.
     fn closes_condition(&self, at: usize) -> bool {
+        let before = self.opening(at).and_then(|first| self.before(first, 1));
+        before.is_none_or(|token| is_in(" if for while with ", token.text))
+    }
+
+    /// Whether the bracket closes the parameters of a function that is a value: `a = function () {}`.
+    fn is_function_value(&self, at: usize) -> bool {
+        let Some(first) = self.opening(at) else { return true };
+        let Some(by) = (1..=3).find(|by| self.before(first, *by).is_some_and(|token| token.text == "function")) else { return false };
+        let mut before = self.before(first, by + 1);
+        if before.is_some_and(|token| token.text == "async") {
+            before = self.before(first, by + 2);
+        }
+        before.is_some_and(|token| !matches!(token.text, ";" | "{" | "}" | "export" | "default"))
+    }
+
+    /// Where the round bracket was opened that is closed here.
+    fn opening(&self, at: usize) -> Option<usize> {
         let mut depth = 0_usize;
         for first in (0..=at).rev().filter(|first| self.tokens[*first].kind == Kind::Sign) {
             match self.tokens[first].text {
                 ")" => depth += 1,
-                "(" if depth == 1 => return self.before(first, 1).is_none_or(|token| is_in(" if for while with ", token.text)),
+                "(" if depth == 1 => return Some(first),
                 "(" => depth -= 1,
                 _ => {}
             }
         }
-        true
+        None
     }
 
     fn brace(&mut self, at: usize) -> Option<Bracket> {
@@ -203,8 +231,9 @@ impl RoleFinder<'_> {
         match (before.kind, before.text) {
             (Kind::Word, "import" | "export") => Some(Bracket::Names),
             (Kind::Word, word) if is_in(BEFORE_OBJECT, word) => Some(Bracket::Object),
-            (Kind::Word, word) if is_in(BEFORE_BLOCK, word) => Some(Bracket::Block),
+            (Kind::Word, word) if is_in(BEFORE_BLOCK, word) => Some(Bracket::Statement),
             (Kind::Word | Kind::Literal, _) => None,
+            (Kind::Sign, ")") if !self.is_function_value(at - 1) => Some(Bracket::Statement),
             (Kind::Sign, ")" | ";" | "{" | "}") => Some(Bracket::Block),
             (Kind::Sign, _) if is_arrow || self.case_colon == Some(at - 1) => Some(Bracket::Block),
             (Kind::Sign | Kind::Template, _) => Some(Bracket::Object),
