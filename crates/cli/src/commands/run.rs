@@ -2,6 +2,7 @@
 
 mod schema;
 pub(super) mod server;
+mod server_lines;
 
 use std::io::Read;
 use std::sync::Arc;

@@ -7,6 +7,7 @@ use futures_util::StreamExt;
 use haft_text::display;
 use serde_json::{Value, json};
 
+use super::server_lines::ServerLines;
 use crate::arguments::RunArgs;
 use crate::commands::block_on;
 use crate::commands::serve::SERVER_FILE;
@@ -31,25 +32,36 @@ pub(super) fn run(request: &RunArgs, named: &str, prompt: &str, output: &Output)
             Box::pin(client.request(reqwest::Method::GET, &format!("/api/events?session={id}"), None).await?.bytes_stream().eventsource());
         let files: Vec<_> = request.files.iter().map(|file| file.to_string_lossy()).collect();
         let message = json!({ "text": prompt, "files": files });
-        client.send(reqwest::Method::POST, &format!("/api/sessions/{id}/messages"), Some(&message)).await?;
-        while let Some(event) = events.next().await {
-            let event =
-                event.map_err(|error| Failure::failed("execution_error", format!("the connection to the server broke: {error}")))?;
-            let data: Value = serde_json::from_str(&event.data).unwrap_or_default();
-            if let Some(exit) = show(&event.event, &data, output)? {
-                return Ok(exit);
-            }
+        let mut lines = ServerLines::default();
+        if output.json {
+            print_line(&ServerLines::start(&id, &client.model_of(request.model.as_deref(), &session).await?))?;
         }
-        Err(Failure::failed("execution_error", "the server ended the stream")
-            .help(format!("the turn may continue: `haft sessions show {id}`")))
+        client.send(reqwest::Method::POST, &format!("/api/sessions/{id}/messages"), Some(&message)).await?;
+        let ended = loop {
+            let Some(event) = events.next().await else {
+                let failure = Failure::failed("execution_error", "the server ended the stream");
+                break Err(failure.help(format!("the turn may continue: `haft sessions show {id}`")));
+            };
+            let Ok(event) = event else { break Err(Failure::failed("execution_error", "the connection to the server broke")) };
+            let data: Value = serde_json::from_str(&event.data).unwrap_or_default();
+            if output.json {
+                lines.of_event(&event.event, &data).iter().try_for_each(print_line)?;
+            }
+            match show(&event.event, &data, output) {
+                Ok(None) => {}
+                Ok(Some(exit)) => return Ok(exit),
+                Err(failure) => break Err(failure),
+            }
+        };
+        if let (true, Err(failure)) = (output.json, &ended) {
+            lines.broken(&failure.message).iter().try_for_each(print_line)?;
+        }
+        ended
     })
 }
 
 /// Shows an event; the exit code at the end of the turn.
 fn show(name: &str, data: &Value, output: &Output) -> Result<Option<Exit>, Failure> {
-    if output.json {
-        output.data(&json!({ "event": name, "data": data }))?;
-    }
     let item = &data["item"];
     match name {
         "text" if !output.json => write_text(data["delta"].as_str().unwrap_or_default())?,
@@ -93,10 +105,18 @@ fn text(value: &Value) -> String {
     display::escape_line(value.as_str().unwrap_or_default()).into_owned()
 }
 
+fn print_line(line: &Value) -> Result<(), Failure> {
+    write_out(&format!("{line}\n"))
+}
+
 /// Text of the model goes to standard output as it comes.
 fn write_text(text: &str) -> Result<(), Failure> {
+    write_out(&display::escape_lines(text))
+}
+
+fn write_out(text: &str) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
-    let written = out.write_all(display::escape_lines(text).as_bytes()).and_then(|()| out.flush());
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     written.map_err(|error| Failure::failed("execution_error", format!("standard output cannot be written: {error}")))
 }
 
@@ -145,6 +165,14 @@ impl ServerClient {
         let failed = |error: reqwest::Error| Failure::failed("execution_error", format!("the answer of the server broke off: {error}"));
         let text = self.request(method, path, body).await?.text().await.map_err(failed)?;
         Ok(serde_json::from_str(&text).unwrap_or_default())
+    }
+
+    /// The model that answers.
+    async fn model_of(&self, named: Option<&str>, session: &Value) -> Result<Value, Failure> {
+        match named.or(session["model"].as_str()) {
+            Some(name) => Ok(json!(name)),
+            None => Ok(self.send(reqwest::Method::GET, "/api/me", None).await?["model"].clone()),
+        }
     }
 
     async fn request(&self, method: reqwest::Method, path: &str, body: Option<&Value>) -> Result<reqwest::Response, Failure> {

@@ -241,6 +241,13 @@ fn run_with_a_server_shows_the_turn_of_it() {
     assert!(ran.stdout.contains("read_file: hello"), "{}", ran.stdout);
     assert!(ran.stderr.contains("read_file a.txt"), "{}", ran.stderr);
     assert_eq!(served.page().read("/api/sessions")["sessions"][0]["title"], "read a.txt");
+    let json = world.run(&["run", "--server", "--json", "read a.txt"]);
+    let lines: Vec<Value> = json.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let kinds: Vec<&str> = lines.iter().map(|line| line["type"].as_str().unwrap()).filter(|kind| *kind != "text_delta").collect();
+    assert_eq!(kinds, ["turn_start", "tool_start", "tool_end", "usage", "turn_end"], "{}", json.stdout);
+    assert_eq!((&lines[0]["schema"], &lines[0]["model"]), (&json!(1), &json!("demo/demo")));
+    let end = lines.last().unwrap();
+    assert!(end["reason"] == "done" && end["text"].as_str().unwrap().contains("read_file: hello") && end["calls"] == 1, "{end:#}");
     let foreign = world.run(&["run", "--server=http://192.0.2.1:80", "hi"]);
     assert!(foreign.code == 2 && foreign.stderr.contains("no server of this machine"), "{}", foreign.stderr);
 }
