@@ -206,14 +206,53 @@ pub(crate) struct ItemView {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum ItemContent {
-    User { text: String, html: String, at: Option<String>, number: Option<u64>, queued: bool },
-    Assistant { text: String, blocks: Vec<String>, at: Option<String>, model: Option<String>, streaming: bool },
-    Thinking { text: String },
-    Call { response: String, call: Box<CallView> },
-    Notice { text: String, level: &'static str },
-    Summary { text: String, html: String },
-    Message { text: String, html: String, level: String },
+    User {
+        text: String,
+        html: String,
+        at: Option<String>,
+        number: Option<u64>,
+        queued: bool,
+    },
+    Assistant {
+        text: String,
+        blocks: Vec<String>,
+        at: Option<String>,
+        model: Option<String>,
+        streaming: bool,
+        /// Of the whole answer, calls and thinking included; `null` until it is stored.
+        usage: Option<AnswerUsage>,
+    },
+    Thinking {
+        text: String,
+    },
+    Call {
+        response: String,
+        call: Box<CallView>,
+    },
+    Notice {
+        text: String,
+        level: &'static str,
+    },
+    Summary {
+        text: String,
+        html: String,
+    },
+    Message {
+        text: String,
+        html: String,
+        level: String,
+    },
     TurnEnd(Box<TurnEndView>),
+}
+
+/// What one answer of a model used.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct AnswerUsage {
+    pub(crate) input_tokens: u64,
+    pub(crate) output_tokens: u64,
+    pub(crate) cached_tokens: u64,
+    /// In dollars at the prices of today; `null` where the price is not known.
+    pub(crate) cost: Option<f64>,
 }
 
 /// How a turn ended.

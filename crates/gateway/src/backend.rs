@@ -125,6 +125,10 @@ pub trait GatewayBackend: Send + Sync {
     fn automation(&self) -> Result<Arc<dyn Automation>, Failure>;
     /// The budget, as far as it is set, in dollars.
     fn budget(&self) -> Value;
+    /// The prices of models.
+    fn prices(&self) -> haft_agent::Prices {
+        haft_agent::Prices::shipped()
+    }
     /// The quotas, with what is used of each.
     fn quotas(&self) -> BoxFuture<'_, Value> {
         Box::pin(async { serde_json::json!([]) })

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::api::{CallState, CallView, EffectView, ImageView};
 use crate::render;
+use crate::stored_change::StoredChange;
 use crate::time::{milliseconds, timestamp};
 
 /// Bytes of a picture that is sent; a larger one is named only.
@@ -110,7 +111,26 @@ impl CallView {
         } else {
             self.state = CallState::Success;
             self.set_success(text);
+            self.set_stored_change(text);
         }
+    }
+
+    /// Sets the images of a stored result: media type, and content in base64.
+    pub(crate) fn set_stored_images<'a>(&mut self, images: impl Iterator<Item = (&'a str, &'a str)>) {
+        self.images =
+            images.filter(|(mime, data)| is_picture(mime) && data.len() <= MOST_IMAGE_BYTES / 3 * 4 + 4).map(image_view).collect();
+    }
+
+    /// Takes the change of a file from the text of a result: the details, which have it too, are not stored.
+    fn set_stored_change(&mut self, text: &str) {
+        let writes = |view: &EffectView| matches!(view.kind.as_str(), "write" | "delete");
+        let runs = |view: &EffectView| matches!(view.kind.as_str(), "exec" | "unknown" | "contained");
+        if self.diff_html.is_some() || !self.effects.iter().any(writes) || self.effects.iter().any(runs) {
+            return;
+        }
+        let change = StoredChange::of_call(&self.arguments, text);
+        (self.added, self.removed) = change.counts.unzip();
+        self.diff_html = change.diff.as_deref().map(render::diff);
     }
 
     /// A call of the history.
@@ -136,6 +156,9 @@ impl CallView {
             view.duration_ms = Some(milliseconds(record.elapsed));
         }
         view.enrich(record);
+        if record.status == CallStatus::Success {
+            view.set_stored_change(&record.summary);
+        }
         view
     }
 
@@ -167,9 +190,15 @@ fn result_html(text: &str) -> String {
 fn image(content: &Content) -> Option<ImageView> {
     let Content::Image { mime, data } = content else { return None };
     // Only formats that are pictures and nothing else: an SVG can contain scripts.
-    let is_known = matches!(mime.as_str(), "image/png" | "image/jpeg" | "image/gif" | "image/webp");
-    (is_known && data.len() <= MOST_IMAGE_BYTES)
-        .then(|| ImageView { mime: mime.clone(), url: format!("data:{mime};base64,{}", base64::encode(data)) })
+    (is_picture(mime) && data.len() <= MOST_IMAGE_BYTES).then(|| image_view((mime, &base64::encode(data))))
+}
+
+fn is_picture(mime: &str) -> bool {
+    matches!(mime, "image/png" | "image/jpeg" | "image/gif" | "image/webp")
+}
+
+fn image_view((mime, base64): (&str, &str)) -> ImageView {
+    ImageView { mime: mime.to_owned(), url: format!("data:{mime};base64,{base64}") }
 }
 
 fn state_of(kind: &str) -> CallState {

@@ -26,6 +26,7 @@ mod routes;
 mod served_sessions;
 mod server;
 mod sessions;
+mod stored_change;
 mod tenants;
 mod time;
 mod tls;

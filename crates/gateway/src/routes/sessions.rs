@@ -28,8 +28,8 @@ const MOST_MESSAGE_BYTES: usize = 1 << 20;
 /// The longest title.
 const MOST_TITLE_CHARS: usize = 200;
 
-#[derive(Debug, Deserialize)]
-pub(super) struct ListQuery {
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct ListQuery {
     text: Option<String>,
     limit: Option<usize>,
     workspace: Option<String>,
@@ -137,8 +137,8 @@ pub(super) async fn remove(State(app): State<App>, token: SignedIn, Path(id): Pa
     Ok(Json(json!({})))
 }
 
-#[derive(Debug, Deserialize)]
-pub(super) struct ItemsQuery {
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct ItemsQuery {
     before: Option<u64>,
     limit: Option<usize>,
 }
@@ -151,10 +151,10 @@ pub(super) async fn items(
 ) -> Answer<Value> {
     token.need(Scope::View)?;
     let limit = query.limit.unwrap_or(100).clamp(1, MOST_ITEMS);
-    let (sessions, calls) = (app.backend.sessions(), app.backend.calls());
+    let (sessions, calls, prices) = (app.backend.sessions(), app.backend.calls(), app.backend.prices());
     let id = sessions.open(&id).await?.id;
     if let Some(before) = query.before {
-        let (items, before) = stored_items(&*sessions, &*calls, &id, before, limit).await?;
+        let (items, before) = stored_items(&*sessions, &*calls, &prices, &id, before, limit).await?;
         return Ok(Json(json!({ "items": items, "before": before, "seq": app.approvals.hub.newest() })));
     }
     // A turn that begins or ends meanwhile would show up twice or not at all: then both are read again.
@@ -164,7 +164,7 @@ pub(super) async fn items(
             Some(base) => base,
             None => sessions.open(&id).await?.messages,
         };
-        let (mut items, before) = stored_items(&*sessions, &*calls, &id, end, limit).await?;
+        let (mut items, before) = stored_items(&*sessions, &*calls, &prices, &id, end, limit).await?;
         if app.sessions.snapshot(&id).2 == generation {
             items.extend(live);
             return Ok(Json(json!({ "items": items, "before": before, "seq": seq })));

@@ -111,7 +111,8 @@ impl LiveTurn {
         if self.growing.as_ref().is_none_or(|growing| growing.is_thinking) {
             events.extend(self.end_text());
             let model = model.map(str::to_owned);
-            let content = ItemContent::Assistant { text: String::new(), blocks: Vec::new(), at: now(), model, streaming: true };
+            let content =
+                ItemContent::Assistant { text: String::new(), blocks: Vec::new(), at: now(), model, streaming: true, usage: None };
             let (item, event) = self.add(content);
             events.push(event);
             self.growing = Some(GrowingText { item, ..GrowingText::default() });

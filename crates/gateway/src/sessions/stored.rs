@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
-use haft_agent::LedgerEntry;
-use haft_provider::{Block, Message, ResultPart};
+use haft_agent::{LedgerEntry, Prices};
+use haft_provider::{Block, Message, ResultPart, Usage};
 use haft_store::{CallFilter, CallLog, CallRecord, MessageRecord, SessionStore, StoreError};
 use serde_json::Value;
 
-use crate::api::{CallState, CallView, ItemContent, ItemView};
+use super::live::dollars;
+use crate::api::{AnswerUsage, CallState, CallView, ItemContent, ItemView};
 use crate::attachments::shown_text;
 use crate::render;
 use crate::time::timestamp;
@@ -19,6 +20,7 @@ const MOST_CALLS: usize = 5_000;
 pub(crate) async fn stored_items(
     sessions: &dyn SessionStore,
     calls: &dyn CallLog,
+    prices: &Prices,
     session: &str,
     before: u64,
     limit: usize,
@@ -35,7 +37,7 @@ pub(crate) async fn stored_items(
     }
     let has_calls = records.iter().any(|record| record.kind == "assistant");
     let history = if has_calls { recorded_calls(calls, session).await? } else { HashMap::new() };
-    let mut transcript = Transcript { session, history, items: Vec::new() };
+    let mut transcript = Transcript { session, history, prices, items: Vec::new() };
     for record in &records {
         transcript.take(record);
     }
@@ -50,6 +52,7 @@ async fn recorded_calls(calls: &dyn CallLog, session: &str) -> Result<HashMap<St
 struct Transcript<'a> {
     session: &'a str,
     history: HashMap<String, CallRecord>,
+    prices: &'a Prices,
     items: Vec<ItemView>,
 }
 
@@ -59,7 +62,7 @@ impl Transcript<'_> {
         let Some(entry) = LedgerEntry::read(&record.kind, &record.body) else { return };
         match entry {
             LedgerEntry::User { message } => self.user(record, &message),
-            LedgerEntry::Assistant { message, model, .. } => self.assistant(record, &message, &model),
+            LedgerEntry::Assistant { message, model, usage, .. } => self.assistant(record, &message, &model, usage),
             LedgerEntry::Results { message } => self.results(record, &message),
             LedgerEntry::Summary { message, .. } => {
                 let text = text_of(&message);
@@ -83,13 +86,15 @@ impl Transcript<'_> {
         }
     }
 
-    fn assistant(&mut self, record: &MessageRecord, message: &Message, model: &str) {
+    fn assistant(&mut self, record: &MessageRecord, message: &Message, model: &str, usage: Usage) {
+        let usage = self.usage(model, usage);
         let at = timestamp(record.created);
         for (part, block) in message.blocks.iter().enumerate() {
             match block {
                 Block::Text { text, .. } if !text.trim().is_empty() => {
                     let (text, blocks) = (text.clone(), render::blocks(text));
-                    let content = ItemContent::Assistant { text, blocks, at: at.clone(), model: Some(model.to_owned()), streaming: false };
+                    let (at, model, usage) = (at.clone(), Some(model.to_owned()), usage.clone());
+                    let content = ItemContent::Assistant { text, blocks, at, model, streaming: false, usage };
                     self.add(record, part, content);
                 }
                 Block::Thinking { text, .. } if !text.trim().is_empty() => {
@@ -108,6 +113,13 @@ impl Transcript<'_> {
                 _ => {}
             }
         }
+    }
+
+    /// What an answer used; nothing of a model that counts nothing.
+    fn usage(&self, model: &str, usage: Usage) -> Option<AnswerUsage> {
+        let cost = dollars(self.prices.find(model).map(|price| price.cost(usage)));
+        let view = AnswerUsage { input_tokens: usage.input, output_tokens: usage.output, cached_tokens: usage.cached, cost };
+        (usage != Usage::default()).then_some(view)
     }
 
     /// Results belong to their calls; what the user said meanwhile is an item of its own.
@@ -141,6 +153,10 @@ impl Transcript<'_> {
         let whole = envelope["result"].as_str().or(envelope["message"].as_str()).or(text).unwrap_or_default();
         // The history has the head of a result, the transcript all that the model got.
         call.set_stored_result(whole, envelope["error_type"].as_str().filter(|_| is_error));
+        call.set_stored_images(content.iter().filter_map(|part| match part {
+            ResultPart::Image { mime, data } => Some((mime.as_str(), data.as_str())),
+            _ => None,
+        }));
     }
 }
 

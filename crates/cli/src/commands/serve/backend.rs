@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use haft_agent::Prices;
 use haft_contract::ports::{AuthorityChange, Automation};
 use haft_contract::{Access, BoxFuture, ToolResult};
 use haft_gateway::{
@@ -232,6 +233,10 @@ impl GatewayBackend for ServeBackend {
 
     fn about(&self) -> BoxFuture<'_, Result<Value, Failure>> {
         Box::pin(self.facts())
+    }
+
+    fn prices(&self) -> Prices {
+        self.wire_of(None).map_or_else(|_| Prices::shipped(), |wire| models::prices(&wire.settings))
     }
 
     fn tools(&self, agent: Option<&str>) -> Result<Value, Failure> {
