@@ -12,6 +12,7 @@ use haft_contract::{BoxFuture, ErrorKind, ToolError};
 use haft_store::{AutomationChange, AutomationStore, SessionStore, StoreError};
 use haft_text::suggest::nearest;
 use jiff::tz::TimeZone;
+use serde_json::json;
 
 use crate::job_change::{JobOrigin, changed_job, new_job};
 use crate::moment::show_moment;
@@ -87,7 +88,8 @@ impl CronService {
                 Err(ToolError::new(
                     ErrorKind::ValidationError,
                     format!("There is no job '{wanted}'.{meant} List the jobs to see all names."),
-                ))
+                )
+                .with_details(json!({ "missing": "job" })))
             }
             several => {
                 let ids: Vec<&str> = several.iter().take(10).map(|job| job.id.as_str()).collect();

@@ -23,12 +23,13 @@ mod usage_plot;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{delete, get, post};
+use schemars::JsonSchema;
 
 use crate::app::App;
 use crate::assets;
 use crate::auth::check;
 use crate::error::ApiError;
-use crate::openapi::add;
+use crate::openapi::{QuerySchema, add};
 
 /// What a handler answers.
 type Answer<T> = Result<axum::Json<T>, ApiError>;
@@ -139,6 +140,29 @@ fn of_automation() -> Router<App> {
         .route("/automation", get(automation::list).post(automation::add))
         .route("/automation/{id}", get(automation::one).patch(automation::change).delete(automation::remove))
         .route("/automation/{id}/run", post(automation::run))
+}
+
+/// The queries of requests.
+pub(crate) fn queries(generator: &mut schemars::SchemaGenerator) -> Vec<QuerySchema> {
+    let mut of = |path, schema: fn(&mut schemars::SchemaGenerator) -> schemars::Schema| ("get", path, schema(generator).to_value());
+    let mut queries = vec![
+        of("/api/changes/{id}/diff", changes::PathQuery::json_schema),
+        of("/api/events", events::StreamQuery::json_schema),
+        of("/api/files", files::FilesQuery::json_schema),
+        of("/api/history", history::HistoryQuery::json_schema),
+        of("/api/memory", memory::NotesQuery::json_schema),
+        of("/api/memory/file", memory::FileQuery::json_schema),
+        of("/api/policy", system::PolicyQuery::json_schema),
+        of("/api/sessions", sessions::ListQuery::json_schema),
+        of("/api/sessions/{id}/browser", browser::ViewQuery::json_schema),
+        of("/api/sessions/{id}/items", sessions::ItemsQuery::json_schema),
+        of("/api/spills", files::SpillQuery::json_schema),
+        of("/api/tools", tools::ToolQuery::json_schema),
+        of("/api/tools/{name}", tools::ToolQuery::json_schema),
+        of("/api/usage", usage::UsageQuery::json_schema),
+    ];
+    queries.push(("delete", "/api/memory", memory::ForgetQuery::json_schema(generator).to_value()));
+    queries
 }
 
 /// Adds the bodies of requests to a document.

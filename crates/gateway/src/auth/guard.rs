@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use axum::body::to_bytes;
 use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use haft_text::display;
 use tokio_util::sync::CancellationToken;
 
 use super::limiter::FailureLimit;
@@ -15,10 +17,14 @@ use super::tokens::{TokenBook, TokenUse, missing};
 use super::{Scope, Scopes};
 use crate::connections::PageRequests;
 use crate::error::ApiError;
+use crate::openapi::needed_scope;
 
 /// Scripts and styles are files of ours; nothing is inline, and no other site may frame the page.
 const CONTENT_POLICY: &str = "default-src 'self'; img-src 'self' blob: data:; object-src 'none'; base-uri 'none'; form-action 'none'; \
                               frame-ancestors 'none'";
+
+/// The longest message of the framework.
+const MOST_ERROR_BYTES: usize = 16 << 10;
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
@@ -74,11 +80,36 @@ pub(crate) fn cookie_name(port: u16) -> String {
 /// Lets a request through, or refuses it.
 pub(crate) async fn check(State(guard): State<Arc<GuardState>>, mut request: Request, next: Next) -> Response {
     let _answering = request.extensions().get::<ConnectInfo<PageRequests>>().map(|ConnectInfo(requests)| requests.begin());
+    let is_api = request.uri().path().starts_with("/api/");
     let mut response = match guard.admit(&mut request) {
+        Ok(()) if is_api => in_one_shape(next.run(request).await).await,
         Ok(()) => next.run(request).await,
         Err(error) => error.into_response(),
     };
     protect(response.headers_mut());
+    response
+}
+
+/// Gives the errors of the framework, such as those about a query, the shape of ours.
+async fn in_one_shape(response: Response) -> Response {
+    let status = response.status();
+    let kind = response.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
+    let is_plain = kind.is_none_or(|kind| kind.starts_with(b"text/plain"));
+    if !status.is_client_error() || !is_plain {
+        return response;
+    }
+    let allowed = response.headers().get(header::ALLOW).cloned();
+    let text = to_bytes(response.into_body(), MOST_ERROR_BYTES).await.unwrap_or_default();
+    let message = match (status, String::from_utf8_lossy(&text).trim()) {
+        (StatusCode::METHOD_NOT_ALLOWED, _) => "This path does not take this method.".to_owned(),
+        (_, "") => format!("The request was refused: {status}."),
+        (_, text) => format!("{}.", display::escape_line(text.trim_end_matches('.'))),
+    };
+    let error = ApiError::new(status, "bad_request", message).help("docs/GATEWAY.md and /api/openapi.json list the paths.");
+    let mut response = error.into_response();
+    if let Some(allowed) = allowed {
+        response.headers_mut().insert(header::ALLOW, allowed);
+    }
     response
 }
 
@@ -90,8 +121,12 @@ impl GuardState {
         if !path.starts_with("/api/") || path == "/api/login" {
             return Ok(());
         }
-        let token = self.token(request)?;
-        request.extensions_mut().insert(SignedIn(token));
+        let token = SignedIn(self.token(request)?);
+        // Before a body or a query is read, so that a token without the scope learns nothing of what a request takes.
+        if let Some(scope) = needed_scope(request.method().as_str(), request.uri().path()) {
+            token.need(scope)?;
+        }
+        request.extensions_mut().insert(token);
         Ok(())
     }
 

@@ -153,7 +153,9 @@ pub(super) async fn run(State(app): State<App>, token: SignedIn, Path(id): Path<
 
 #[expect(clippy::needless_pass_by_value, reason = "it is for map_err")]
 fn refused(error: ToolError) -> ApiError {
-    ApiError::bad_request(error.message().to_owned())
+    let is_missing = error.details().is_some_and(|details| details.get("missing").is_some());
+    let new = if is_missing { ApiError::not_found } else { ApiError::bad_request };
+    new(error.message().to_owned())
 }
 
 fn job_json(view: &JobView) -> Value {

@@ -34,8 +34,8 @@ pub(super) async fn list(State(app): State<App>, token: SignedIn) -> Answer<Valu
     Ok(Json(json!({ "browsers": browsers })))
 }
 
-#[derive(Debug, Deserialize)]
-pub(super) struct ViewQuery {
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct ViewQuery {
     after: Option<u64>,
     #[serde(default)]
     viewer: String,

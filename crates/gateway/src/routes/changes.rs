@@ -28,8 +28,8 @@ pub(super) async fn one(State(app): State<App>, token: SignedIn, Path(id): Path<
     Ok(Json(app.backend.changes(ChangeRequest::Show(&id)).await?))
 }
 
-#[derive(Debug, Deserialize)]
-pub(super) struct PathQuery {
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct PathQuery {
     path: String,
 }
 

@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::{once, unfold};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -22,8 +23,8 @@ use crate::hub::{EventStream, StreamPart, event};
 /// How often a comment keeps an idle stream alive.
 const ALIVE: Duration = Duration::from_secs(15);
 
-#[derive(Debug, Deserialize)]
-pub(super) struct StreamQuery {
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct StreamQuery {
     after: Option<u64>,
     session: Option<String>,
 }

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::{Query, State};
 use axum::response::Response;
 use haft_tui::chat::matching_files;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -16,8 +17,8 @@ use crate::render;
 /// The longest text that is completed.
 const MOST_TYPED_BYTES: usize = 1_000;
 
-#[derive(Debug, Deserialize)]
-pub(super) struct FilesQuery {
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct FilesQuery {
     #[serde(default)]
     text: String,
 }
@@ -38,8 +39,8 @@ pub(super) async fn complete(State(app): State<App>, token: SignedIn, Query(quer
     app.answers.answer(question, stamp, make).await
 }
 
-#[derive(Debug, Deserialize)]
-pub(super) struct SpillQuery {
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct SpillQuery {
     path: String,
     #[serde(default)]
     offset: u64,

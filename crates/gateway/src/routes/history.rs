@@ -28,9 +28,9 @@ const MOST_RULES: usize = 16;
 /// Calls of a page at most.
 const MOST_LISTED: usize = 1_000;
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
-pub(super) struct HistoryQuery {
+pub(crate) struct HistoryQuery {
     limit: Option<usize>,
     before: Option<String>,
     tool: Option<String>,

@@ -19,8 +19,8 @@ use crate::render;
 /// Results of a search at most.
 const MOST_RESULTS: usize = 50;
 
-#[derive(Debug, Deserialize)]
-pub(super) struct NotesQuery {
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct NotesQuery {
     text: Option<String>,
     limit: Option<usize>,
 }
@@ -43,8 +43,8 @@ pub(super) async fn list(State(app): State<App>, token: SignedIn, Query(query): 
     app.answers.answer(question, stamp, make).await
 }
 
-#[derive(Debug, Deserialize)]
-pub(super) struct FileQuery {
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct FileQuery {
     path: String,
 }
 
@@ -77,8 +77,8 @@ pub(super) async fn write(State(app): State<App>, token: SignedIn, Body(request)
     change(app, MemoryChange::Write { file: request.path, text: request.text }).await
 }
 
-#[derive(Debug, Deserialize)]
-pub(super) struct ForgetQuery {
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct ForgetQuery {
     citation: String,
 }
 

@@ -180,8 +180,8 @@ fn report(checks: &Value, home: Option<&std::path::Path>) -> String {
     }
 }
 
-#[derive(Debug, Deserialize)]
-pub(super) struct PolicyQuery {
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct PolicyQuery {
     agent: Option<String>,
 }
 

@@ -19,8 +19,8 @@ use crate::error::ApiError;
 use crate::invocations::DENIED;
 use crate::render;
 
-#[derive(Debug, Deserialize)]
-pub(super) struct ToolQuery {
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct ToolQuery {
     agent: Option<String>,
     provider: Option<String>,
 }

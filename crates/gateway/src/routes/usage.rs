@@ -7,6 +7,7 @@ use axum::extract::{Query, State};
 use axum::response::Response;
 use haft_store::{CallFilter, CallRecord, CallStatus, ModelUsage, SessionFilter, SessionOverview};
 use jiff::ToSpan;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -25,8 +26,8 @@ const MOST_CALLS: usize = 20_000;
 /// Sessions that are listed.
 const TOP: usize = 10;
 
-#[derive(Debug, Deserialize)]
-pub(super) struct UsageQuery {
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct UsageQuery {
     days: Option<i64>,
     #[serde(default)]
     by: Measure,

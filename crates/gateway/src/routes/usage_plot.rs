@@ -12,9 +12,9 @@ use crate::render::{BarPlot, MOST_SERIES};
 const OTHERS: &str = "others";
 
 /// What the plot shows.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Measure {
+pub(crate) enum Measure {
     /// Tokens by model.
     #[default]
     Tokens,

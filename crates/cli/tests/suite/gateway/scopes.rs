@@ -64,6 +64,58 @@ fn e03_each_scope_opens_its_own_requests_and_mints_a_subset_alone() {
 }
 
 #[test]
+fn e03_every_path_of_the_document_refuses_a_token_without_its_scope_before_it_reads_a_body() {
+    let world = World::new();
+    let served = Served::start(&world);
+    let page = served.page();
+    let document = page.read("/api/openapi.json");
+    let mut refused = 0;
+    for own in ["view", "chat", "approve", "admin"] {
+        let (_, client) = mint(&page, &served, &[own]);
+        for (path, methods) in document["paths"].as_object().unwrap() {
+            for (method, operation) in methods.as_object().unwrap() {
+                // Everyone may revoke their own token.
+                let is_open = operation["x-scope"].is_null() || operation["x-scope"] == own || path == "/api/tokens/{id}";
+                if is_open {
+                    continue;
+                }
+                let answer = client.send(&method.to_uppercase(), &path.replace(['{', '}'], ""), b"no JSON");
+                assert_eq!((answer.status, &answer.json()["error_type"]), (403, &json!("missing_scope")), "{own}: {method} {path}");
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > 200, "{refused}");
+}
+
+#[test]
+fn errors_of_every_kind_have_one_shape() {
+    let world = World::new();
+    let served = Served::start(&world);
+    let page = served.page();
+    for (method, path, status, kind) in [
+        ("GET", "/api/spills", 400, "bad_request"),
+        ("DELETE", "/api/memory", 400, "bad_request"),
+        ("GET", "/api/sessions/x/recording/first", 400, "bad_request"),
+        ("PUT", "/api/sessions", 405, "bad_request"),
+        ("POST", "/api/canvas/answers/x", 400, "bad_request"),
+        ("GET", "/api/automation/none", 404, "not_found"),
+        ("GET", "/api/none", 404, "not_found"),
+    ] {
+        let answer = page.send(method, path, b"");
+        let error = answer.json();
+        assert_eq!(
+            (answer.status, &error["status"], &error["error_type"]),
+            (status, &json!("error"), &json!(kind)),
+            "{method} {path}: {}",
+            answer.body
+        );
+        assert!(error["message"].as_str().is_some_and(|message| message.ends_with('.')), "{error}");
+    }
+    assert!(page.send("PUT", "/api/sessions", b"").header("allow").is_some());
+}
+
+#[test]
 fn e04_revocation_ends_streams_and_requests_at_once() {
     let world = World::new();
     let served = Served::start(&world);
