@@ -72,11 +72,12 @@ async fn file(blobs: &dyn Blobs, image: &PreImageRecord, newest: &PreImageRecord
         (Some(_), true) => "restore",
         (Some(_), false) => "create",
     };
-    let diff =
-        now.as_ref().zip(before.as_ref()).map(|(now, before)| haft_patch::diff::unified(now, before, &image.path.to_string_lossy(), 2));
+    let path = image.path.to_string_lossy();
+    let name = path.trim_start_matches('/');
+    let diff = now.as_ref().zip(before.as_ref()).map(|(now, before)| haft_patch::diff::unified(now, before, name, 2));
     let is_changed = now.as_ref().is_some_and(|now| newest.after.as_ref().is_some_and(|after| *after != hash(now)));
     let conflict = is_changed.then_some("something else has changed it since");
-    json!({ "path": image.path.to_string_lossy(), "action": action, "diff": diff, "conflict": conflict })
+    json!({ "path": path, "action": action, "diff": diff, "conflict": conflict })
 }
 
 /// What was kept of a file; `None` if it is too large to be compared.
