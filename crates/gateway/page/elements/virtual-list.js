@@ -12,6 +12,7 @@ class VirtualList extends HTMLElement {
   #estimate = () => 44;
   #frame = 0;
   #isAtEnd = true;
+  #top = 0;
   #observer = new ResizeObserver((entries) => this.#measure(entries));
 
   /** `render(item, row)` makes or refreshes a row; `key` names an item; `estimate` guesses a height not yet measured. */
@@ -58,11 +59,6 @@ class VirtualList extends HTMLElement {
     this.#schedule();
   }
 
-  refreshAll() {
-    for (const row of this.#rows.values()) row.stale = true;
-    this.#schedule();
-  }
-
   scrollToEnd() {
     this.#isAtEnd = true;
     this.scrollTop = this.scrollHeight;
@@ -84,7 +80,10 @@ class VirtualList extends HTMLElement {
   }
 
   #scrolled() {
-    this.#isAtEnd = this.scrollHeight - this.scrollTop - this.clientHeight < 24;
+    const isNear = this.scrollHeight - this.scrollTop - this.clientHeight < 24;
+    // What grows in it, or takes its room, does not leave the end: only a user who scrolls up does.
+    this.#isAtEnd = isNear || (this.#isAtEnd && this.scrollTop >= this.#top);
+    this.#top = this.scrollTop;
     this.#schedule();
     this.dispatchEvent(new CustomEvent('viewchange'));
   }

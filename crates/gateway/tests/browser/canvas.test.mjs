@@ -78,6 +78,8 @@ describe('canvas', { timeout: 240_000 }, () => {
     assert.match(result, /\\+"origin\\+":\\+"null/);
     assert.match(result, /what the script in the canvas returned/);
     assert.deepEqual(seen, [], 'nothing of it reached another site');
+    const isAtEnd = () => document.querySelector('.new-below').hidden;
+    assert.ok(await page.evaluate(isAtEnd), 'the conversation stays at its end, although the canvas takes room of it');
     assert.equal(await page.evaluate(() => window.hacked), undefined);
     assert.ok(!model.asked.some((body) => body.includes("the user chose 'forged")), 'a script alone sends no message');
     await page.find('button', 'Let it send messages');
