@@ -15,26 +15,31 @@ export function h(name, ...rest) {
 export function svg(tag, attributes, ...children) {
   const element = document.createElementNS(SVG, tag);
   setAttributes(element, attributes);
-  return append(element, children);
+  // In a picture there are no marks.
+  return append(element, children.flat(Infinity).map((child) => (child?.nodeType || !child ? child : visibleText(child))));
 }
 
 /** What is set as a property, since it has no attribute that follows it, or is one of ARIA: `ariaLive`. */
 const PROPERTY = /^(aria[A-Z]|value|checked|indeterminate|selected)/;
+/** What is shown or read out. */
+const SHOWN = /^(title|alt|placeholder)$/;
 
 function setAttributes(element, attributes) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (value == null) continue;
     if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
-    else if (name === 'label') element.ariaLabel = value;
+    else if (name === 'label') element.ariaLabel = visibleText(value);
     else if (PROPERTY.test(name)) element[name] = value;
     else if (value === false) continue;
     else if (name === 'class') element.classList.add(...value.split(/\s+/).filter(Boolean));
-    else element.setAttribute(name, value === true ? '' : value);
+    else element.setAttribute(name, value === true ? '' : SHOWN.test(name) ? visibleText(value) : value);
   }
 }
 
+/** Text shows its hidden characters, wherever it comes from. */
 export function append(element, children) {
-  element.append(...children.flat(Infinity).filter((child) => child != null && child !== false));
+  const given = children.flat(Infinity).filter((child) => child != null && child !== false);
+  element.append(...given.flatMap((child) => (child.nodeType ? child : visible(child, JOINERS))));
   return element;
 }
 
@@ -60,7 +65,8 @@ export const prevent = (event) => event.preventDefault();
 
 /** Sets the text only if it differs, so that a screen reader does not repeat it. */
 export function setText(element, text) {
-  if (element.textContent !== text) element.textContent = text;
+  const shown = visibleText(text);
+  if (element.textContent !== shown) element.textContent = shown;
 }
 
 /** Inserts HTML that the server rendered and sanitised (a value of a field whose name ends in `_html`). */
@@ -84,24 +90,22 @@ export const renderedRegion = (html, label = 'Diff') => rendered(html, { tabinde
 /** The output of a tool. */
 export const renderedOutput = (html) => insertRendered(h('div.output.rendered', { tabindex: 0 }), html);
 
-const HIDDEN =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb]|\udb40[\udc00-\udfff]/g;
+/** What hides or reorders text, or is no character of it. */
+const HIDDEN = /((?![\t\n])[\p{DI}\p{Cc}\u2028\u2029\u2800\ufff9-\ufffb])/gu;
 
-/** Text with its hidden and reordering characters as marks: `a⟨U+202E⟩b`. */
-export function visible(text) {
-  const nodes = [];
-  let end = 0;
-  for (const match of String(text).matchAll(HIDDEN)) {
-    nodes.push(text.slice(end, match.index), h('mark.hidden-char', codePoint(match[0])));
-    end = match.index + match[0].length;
-  }
-  nodes.push(String(text).slice(end));
-  return nodes;
+/** What joins letters and emoji. It stays in texts by which nothing is decided. */
+const JOINERS = /[\u200c\u200d\ufe0e\ufe0f]/;
+
+/** Text with its hidden and reordering characters, but those that `kept` matches, as marks: `a⟨U+202E⟩b`. */
+export function visible(text, kept) {
+  // Every other part is one of them.
+  const parts = String(text).split(HIDDEN);
+  return parts.map((part, at) => (at % 2 && !kept?.test(part) ? h('mark.hidden-char', codePoint(part)) : part));
 }
 
-/** The same as plain text, for attributes and announcements. */
+/** Plain text with its hidden and reordering characters, but not what joins, as `⟨U+202E⟩`. */
 export function visibleText(text) {
-  return String(text).replace(HIDDEN, codePoint);
+  return String(text).replace(HIDDEN, (part) => (JOINERS.test(part) ? part : codePoint(part)));
 }
 
 function codePoint(character) {

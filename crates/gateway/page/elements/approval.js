@@ -24,7 +24,6 @@ import {
   toast,
   uniqueId,
   visible,
-  visibleText,
 } from '../core.js';
 
 /** Keys and buttons do nothing this long after the dialog opened, so that nobody answers by accident. */
@@ -58,17 +57,17 @@ function approvalDialog(approval) {
       'div.dialog-body',
       h(
         'div.row.spread',
-        h('h2', { id }, `${visibleText(agent)} wants to use ${visibleText(tool)}`),
+        h('h2', { id }, `${agent} wants to use ${tool}`),
         h('span.countdown', { 'data-expires': approval.expires, role: 'timer' }),
       ),
       approval.edit_fault && h('p.call-error', `Not accepted: ${approval.edit_fault}`),
       effectsList(effects),
       h(
         'div.asked-because',
-        h('div', h('strong', 'Asked because '), visible(reason)),
+        h('div', h('strong', 'Asked because '), reason),
         h('div', canUndo ? 'Can be undone.' : h('span.state.ask', '! Cannot be undone.')),
         similar && h('div', pastCalls()),
-        refused && h('div.muted', visible(refused)),
+        refused && h('div.muted', refused),
       ),
       diff ? renderedRegion(diff) : h('details', h('summary', 'Arguments'), rendered(approval.arguments_html)),
       extra,

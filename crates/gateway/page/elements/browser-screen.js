@@ -1,6 +1,6 @@
 // The live view of a browser. Its pictures come when something has changed; mouse and keys go there while the user has it.
 
-import { api, button, fill, h, inRow, prevent, report, sessionPath, setText, store, visible } from '../core.js';
+import { api, button, fill, h, inRow, prevent, report, sessionPath, setText, store } from '../core.js';
 
 const PAUSE = 2000;
 const BUTTONS = ['left', 'middle', 'right'];
@@ -52,7 +52,7 @@ export function browserScreen(id) {
     control = view?.running ? view.control : '';
     screen.hidden = !view?.picture;
     if (view?.picture) picture.src = view.picture;
-    fill(address, visible(view?.url ?? ''));
+    fill(address, view?.url);
     setText(state, view ? (STATES[control] ?? 'No browser runs in this session.') : 'The server does not answer.');
     take.hidden = !control || !store.can('chat') || !store.can('approve');
     setText(take, control === 'model' ? 'Take over' : 'Hand back');

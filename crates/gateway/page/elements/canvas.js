@@ -1,6 +1,6 @@
 // The canvas: a frame without network and with an origin of its own, in which an agent shows something.
 
-import { api, button, fill, h, inRow, joined, load, pathTo, renderedOutput, report, sessionPath } from '../core.js';
+import { api, button, fill, h, inRow, joined, load, pathTo, renderedOutput, report, sessionPath, setText } from '../core.js';
 
 const PATIENCE = 4500;
 /** Between two actions that reach the session. */
@@ -107,7 +107,7 @@ export default function canvasPanel(sessionId, parent) {
   }
 
   function name(number, from) {
-    title.textContent = joined(['Canvas', !slider.hidden && `version ${number} of ${newest.number}`, from]);
+    setText(title, joined(['Canvas', !slider.hidden && `version ${number} of ${newest.number}`, from]));
   }
 
   /** What it says is not heard. */

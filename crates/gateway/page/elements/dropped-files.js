@@ -1,6 +1,6 @@
 // Files that the user drops, pastes or chooses: pictures and texts that go with the next message.
 
-import { button, bytes, fill, h, prevent, small, toast, visibleText } from '../core.js';
+import { button, bytes, fill, h, prevent, small, toast } from '../core.js';
 
 const MOST_FILES = 10;
 const MOST_BYTES = 2_900_000;
@@ -53,7 +53,7 @@ export function droppedFiles(text) {
   }
 
   function chip(file) {
-    const name = visibleText(file.name);
+    const { name } = file;
     const remove = () => set(files.filter((other) => other !== file));
     const size = small(bytes(file.size));
     return h('span.chip', { role: 'listitem' }, name, ' ', size, button('×', remove, { label: `Remove ${name}` }));

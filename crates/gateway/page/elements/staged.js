@@ -21,7 +21,6 @@ import {
   toast,
   undoCall,
   visible,
-  visibleText,
   when,
 } from '../core.js';
 
@@ -40,7 +39,7 @@ export function stagedSet(set, detail) {
   const counts = Object.entries(KINDS).map(([kind, [, word]]) => set[kind] > 0 && `${set[kind]} ${word.slice(2)}`);
   return h(
     'section.box',
-    { label: `Changes of ${visibleText(set.command)}` },
+    { label: `Changes of ${set.command}` },
     h('h2', mono(visible(set.command))),
     muted(joined([when(set.made), ...counts])),
     body,
@@ -71,7 +70,7 @@ function review({ id, files, refused }, detail) {
 
   function row({ name, file, below }, above) {
     const box = checkbox({
-      label: `Apply ${visibleText(file?.name ?? name)}`,
+      label: `Apply ${file?.name ?? name}`,
       disabled: !below.some((each) => each.applies),
       onchange: () => tick(below, box.checked, above),
     });

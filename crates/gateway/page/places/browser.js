@@ -17,7 +17,6 @@ import {
   setText,
   small,
   store,
-  visible,
   when,
 } from '../core.js';
 import { browserScreen } from '../elements/browser-screen.js';
@@ -60,10 +59,10 @@ export default function mount(root, { id, query }) {
       step.has_picture
         ? link(h('img', { src: path, loading: 'lazy', alt: `After: ${step.action}` }), path, { target: '_blank', rel: 'noopener' })
         : h('div.muted', 'no picture'),
-      h('strong', `${step.number}. `, visible(step.action)),
-      !step.is_done && h('span.state.fail', '✗ ', visible(step.outcome)),
-      small(visible(step.url)),
-      small({ title: fullTime(new Date(step.at).toISOString()) }, when(new Date(step.at).toISOString())),
+      h('strong', `${step.number}. `, step.action),
+      !step.is_done && h('span.state.fail', '✗ ', step.outcome),
+      small(step.url),
+      small({ title: fullTime(step.at) }, when(step.at)),
       link('Its call', href('chat', id, { call: step.call })),
     );
   }

@@ -28,7 +28,6 @@ import {
   small,
   stateMark,
   store,
-  visible,
   when,
 } from '../core.js';
 import { openCard } from '../elements/call-detail.js';
@@ -220,8 +219,8 @@ export default function mount(root, first) {
       line,
       h('span.when', { title: fullTime(call.started) }, when(call.started)),
       stateMark(callLook(call), true),
-      mono(visible(call.tool)),
-      h('span.target', visible(joined([call.title, call.outcome]))),
+      mono(call.tool),
+      h('span.target', joined([call.title, call.outcome])),
       h('span.took', duration(call.duration_ms)),
     );
   }

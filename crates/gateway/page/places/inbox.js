@@ -81,7 +81,7 @@ export default function mount(root) {
 
 function wanted({ tool, effects, reason }) {
   const one = ({ kind, target }) => h('div', badge(kind), ' ', mono(visible(target)));
-  return [h('strong', tool), effects.map(one), small(visible(reason))];
+  return [h('strong', tool), effects.map(one), small(reason)];
 }
 
 const signature = ({ tool, effects, arguments: values }) => JSON.stringify([tool, effects, values]);

@@ -25,7 +25,6 @@ import {
   small,
   store,
   toast,
-  visible,
   withQuery,
 } from '../core.js';
 
@@ -126,14 +125,14 @@ export default function mount(root, { query }) {
             part.written_by.call && link('Its call', href('history', part.written_by.call)),
             mayEdit && forgetButton(`${answer.path}#L${part.first}-L${part.last}`, 'Forget'),
           ),
-          h('pre.output', visible(lines.slice(part.first - 1, part.last).join('\n'))),
+          h('pre.output', lines.slice(part.first - 1, part.last).join('\n')),
         ),
       ),
     ];
   }
 
   function edit({ path: name, text: before }) {
-    const input = h('textarea.mono', { rows: 16, label: `Text of ${name}`, spellcheck: 'false' }, before);
+    const input = h('textarea.mono', { rows: 16, label: `Text of ${name}`, spellcheck: 'false', value: before });
     const save = () => api.put('/api/memory/file', { path: name, text: input.value });
     const buttons = inRow(button('Cancel', () => show(name)), changeButton('Save', 'Saved', save, 'primary'));
     fill(file, h('h2', name), input, buttons);

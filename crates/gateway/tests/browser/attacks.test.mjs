@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe } from 'node:test';
+import { Client } from './client.mjs';
 import { scriptedModel } from './model.mjs';
 import { openWorld, send, turnEnd, visit } from './open.mjs';
 import { otherSite } from './server.mjs';
@@ -284,7 +285,55 @@ describe('hostile model', { timeout: 300_000 }, () => {
     assert.deepEqual(page.requests.filter((url) => !url.startsWith(server.url) && !url.startsWith('data:') && url !== 'about:blank'), []);
     assert.deepEqual(page.errors, []);
   });
+
+  step('no name, title, tooltip or message of anyone hides or reorders its surroundings, in any place', async () => {
+    const { page } = world;
+    const client = await Client.signIn({ url: world.server.url, link: await page.evaluate(newLink) });
+    const { id } = await client.change('POST', '/api/sessions', { title: REORDERED });
+    await client.change('POST', '/api/automation', { name: REORDERED, every: '6h', message: REORDERED });
+    await client.change('POST', '/api/memory', { text: REORDERED });
+    const todo = { content: REORDERED, active_form: REORDERED, status: 'in_progress' };
+    model.steps.push([['todo_write', { todos: [todo] }], ['write_file', { path: `${REORDERED}.md`, content: REORDERED }]], REORDERED);
+    await client.turn(id, REORDERED);
+    await visit(page, `chat/${id}`);
+    await page.until('answer', () => document.querySelector('.message.assistant') !== null);
+    await page.click('button', 'Panel');
+    await page.find('button', 'Undo all of this session…');
+    // An emoji is joined and coloured by characters of this kind, and stays one.
+    assert.deepEqual(await page.evaluate(() => [document.title, document.querySelector('.bubble').textContent]), [`${SHOWN} – Haft`, SHOWN]);
+    assert.deepEqual(await page.evaluate(hiddenTexts), []);
+    await page.press('k', 2);
+    await page.find('option', /a ⟨U\+202E⟩ gnp\.exe ⟨U\+200B⟩/);
+    assert.deepEqual(await page.evaluate(hiddenTexts), [], 'the palette');
+    await page.press('Escape');
+    for (const place of ['history', 'usage', 'automation', 'memory?file=MEMORY.md', 'agents', 'tools']) {
+      await visit(page, place);
+      await page.until(`loaded ${place}`, (name) => document.querySelector('main h1')?.textContent.toLowerCase().startsWith(name) && !document.querySelector('main').textContent.includes('Loading…'), place.split('?')[0]);
+      assert.deepEqual(await page.evaluate(hiddenTexts), [], place);
+    }
+  });
 });
+
+const REORDERED = 'a\u202egnp.exe\u200b ❤\ufe0f';
+const SHOWN = 'a⟨U+202E⟩gnp.exe⟨U+200B⟩ ❤\ufe0f';
+
+/** A link for a program. Runs in the page. */
+async function newLink() {
+  const body = '{"name":"program","scopes":["view","chat","approve","admin"]}';
+  return (await (await fetch('/api/tokens', { method: 'POST', headers: { 'content-type': 'application/json' }, body })).json()).link;
+}
+
+/** Texts, tooltips and names of the page that have a character which hides or reorders. Runs in the page. */
+function hiddenTexts() {
+  const isHidden = (text) => /[\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069]/.test(text);
+  const walker = document.createTreeWalker(document.documentElement, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);
+  const found = [];
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const texts = node.nodeType === Node.TEXT_NODE ? [node.data] : [...node.attributes].map(({ name, value }) => `${name}=${value}`);
+    found.push(...texts.filter(isHidden).map((text) => `${(node.parentElement ?? node).tagName}: ${text}`));
+  }
+  return found;
+}
 
 /** Whether so many turns are over and shown. Runs in the page. */
 async function answered(before) {
