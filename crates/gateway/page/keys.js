@@ -17,7 +17,7 @@ export function listenToKeys(shell) {
       document.querySelector('dialog[open], [popover]:popover-open')
     )
       return;
-    if (plain(event) || search(event, shell.place) || shell.place?.key?.(event)) prevent(event);
+    if (plain(event, shell) || search(event, shell.place) || shell.place?.key?.(event)) prevent(event);
   });
 }
 
@@ -30,7 +30,7 @@ function chord(event) {
   return true;
 }
 
-function plain(event) {
+function plain(event, shell) {
   if (prefix && performance.now() - prefix < 1500 && BY_KEY.has(event.key)) {
     prefix = 0;
     go(BY_KEY.get(event.key));
@@ -38,7 +38,8 @@ function plain(event) {
   }
   prefix = event.key === 'g' ? performance.now() : 0;
   if (event.key === '?') openHelp();
-  return event.key === '?' || event.key === 'g';
+  if (event.key === '[') shell.classList.toggle('alone');
+  return '?g['.includes(event.key);
 }
 
 function search(event, place) {

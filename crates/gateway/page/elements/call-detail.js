@@ -51,12 +51,12 @@ function result(call) {
   return nodes;
 }
 
-/** The recorded decision; until the call is recorded, what the policy says of it now. */
-async function decision(call) {
+/** The trace of the recorded decision; until the call is recorded, what the policy says of it now. */
+export async function decision(call) {
   if (!call.decision && isOpen(call)) return muted('Not decided yet.');
   const said =
     call.decision ?? (await api.post(pathTo('tools', call.tool, '/explain'), { agent: call.agent, arguments: call.arguments ?? {} }));
-  return inStack(decisionLine(said), traceList(said.trace));
+  return inStack(said.trace?.length > 0 && decisionLine(said), traceList(said.trace));
 }
 
 function actions(call) {

@@ -21,8 +21,6 @@ import {
   stateMark,
   store,
   toChange,
-  visible,
-  visibleText,
 } from '../core.js';
 import { callDetail } from './call-detail.js';
 import { openApproval } from './approval.js';
@@ -115,12 +113,12 @@ class CallCard extends HTMLElement {
     const isQuiet = call.state === 'success' && !call.undone;
     fill(state, stateMark(callLook(call), !isQuiet));
     state.firstChild.firstChild.classList.toggle('spin', call.state === 'running');
-    setText(tool, visibleText(call.tool));
+    setText(tool, call.tool);
     const change = call.added != null ? `+${call.added} −${call.removed ?? 0}` : null;
     // What failed is written out below.
     const isRepeated = call.message && call.state !== 'success' && call.outcome?.length > 30;
     const parts = [call.title, change, isRepeated ? null : call.outcome].filter((part) => part);
-    fill(summary, visible(parts.join(' · ')));
+    fill(summary, parts.join(' · '));
     summary.title = parts.join(' · ').slice(0, 300);
     took.toggleAttribute('data-started', isOpen(call) && Boolean(call.started));
     if (isOpen(call) && call.started) took.dataset.started = call.started;
@@ -132,7 +130,7 @@ class CallCard extends HTMLElement {
   #drawTail(call) {
     const lines = call.lines ?? (call.progress ? [call.progress] : []);
     this.#tail.hidden = call.state !== 'running' || lines.length === 0;
-    if (!this.#tail.hidden) fill(this.#tail, visible(lines.join('\n')));
+    if (!this.#tail.hidden) fill(this.#tail, lines.join('\n'));
   }
 
   /** Failures are never folded; a question always shows its button. */
@@ -141,11 +139,12 @@ class CallCard extends HTMLElement {
     this.#problem.hidden = !isProblem && call.state !== 'waiting';
     if (call.state === 'waiting') return fill(this.#problem, this.#question(call));
     if (!isProblem) return undefined;
-    const hasExcerpt = call.state === 'error' && call.result_html && !this.isExpanded;
+    const message = call.message ?? call.outcome ?? '';
+    const [head] = message.split('\n', 1);
+    const hasExcerpt = call.state === 'error' && call.result_html && call.result !== head && !this.isExpanded;
     // What is shown already keeps the focus of its buttons.
     if (this.#problemOf === call && this.#hadExcerpt === hasExcerpt) return undefined;
     [this.#problemOf, this.#hadExcerpt] = [call, hasExcerpt];
-    const message = call.message ?? call.outcome ?? '';
     return fill(
       this.#problem,
       h(
@@ -155,7 +154,7 @@ class CallCard extends HTMLElement {
           'div',
           call.error_type && mono(call.error_type),
           call.state === 'denied' ? ' The model was told: ' : ' ',
-          visible(call.result_html ? message.split('\n', 1)[0] : message),
+          call.result_html ? head : message,
         ),
         hasExcerpt && renderedOutput(call.result_html),
       ),
@@ -169,7 +168,7 @@ class CallCard extends HTMLElement {
       [...store.approvals.values()].find((open) => open.call_id === call.id && open.session === call.session);
     if (!approval) return muted('Waits for an approval.');
     const answer = button('Answer…', () => openApproval(approval.id), 'primary');
-    return inRow(answer, h('span.countdown', { 'data-expires': approval.expires }), h('span.muted', visible(approval.reason)));
+    return inRow(answer, h('span.countdown', { 'data-expires': approval.expires }), h('span.muted', approval.reason));
   }
 
   /** Why it was denied and what to change: from the call itself, or asked of the server once. */

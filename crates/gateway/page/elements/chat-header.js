@@ -49,7 +49,7 @@ export function chatHeader({ getSession, getModel, setModel, getAgent, setAgent,
       access && accessButton(session, access),
       usesBrowser() && linkButton('Browser', href('browser', session.id), { title: 'Watch the browser of this session, or take it over' }),
       session && [
-        button('Panel', () => togglePanel(), { title: 'To-do list, files and sub-agents ([)', ariaPressed: isPanelShown() }),
+        button('Panel', () => togglePanel(), { title: 'To-do list, sub-agents, files and trace (])', ariaPressed: isPanelShown() }),
         menuButton('⋯', () => sessionMenu(session), { label: 'Menu of this session' }),
       ],
     );

@@ -12,6 +12,7 @@ import {
   isAdmin,
   later,
   link,
+  load,
   muted,
   sessionLook,
   sessionPath,
@@ -20,6 +21,7 @@ import {
   undoCall,
   undoSession,
 } from '../core.js';
+import { decision } from './call-detail.js';
 
 const MARKS = { pending: '○', in_progress: '◐', completed: '✓' };
 
@@ -27,9 +29,10 @@ export default function chatPanel(id, getTranscript, toggle) {
   const todos = inStack();
   const agents = inStack();
   const files = inStack();
+  const trace = inStack(h('h3', 'Trace'), muted('Choose a card.'));
   const element = h(
     'aside.panel.stack',
-    { label: 'To-do list, sub-agents and files' },
+    { label: 'This session' },
     h(
       'div.row.spread',
       h('h2', 'This session'),
@@ -41,9 +44,19 @@ export default function chatPanel(id, getTranscript, toggle) {
     agents,
     h('h3', 'Changed files'),
     files,
+    trace,
   );
-  const loadSoon = later(load);
-  return { element, update };
+  const loadSoon = later(loadLists);
+  return { element, update, select };
+
+  /** Shows how a call was decided on. */
+  function select(call) {
+    load(
+      trace,
+      () => decision(call),
+      (steps) => [h('h3', `Trace of ${call.tool}`), steps],
+    );
+  }
 
   function update() {
     if (!element.isConnected || !id) return;
@@ -71,7 +84,7 @@ export default function chatPanel(id, getTranscript, toggle) {
     );
   }
 
-  async function load() {
+  async function loadLists() {
     const list = (what) =>
       api.get(sessionPath(id, `/${what}`)).then(
         (answer) => answer[what],

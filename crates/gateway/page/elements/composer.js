@@ -15,7 +15,6 @@ import {
   sessionPath,
   store,
   tokens,
-  visibleText,
 } from '../core.js';
 import { droppedFiles } from './dropped-files.js';
 
@@ -59,8 +58,8 @@ export function composer({ sessionId, send, commands, takenBack }) {
     text.focus();
   }
 
-  /** Shows what the session does and has used. */
-  function show(session, callCount) {
+  /** Shows what the session does and has used; the turn began at `since`. */
+  function show(session, callCount, since) {
     isBusy = ['running', 'waiting'].includes(session?.state);
     stopButton.hidden = !isBusy;
     sendButton.textContent = isBusy ? 'Queue' : 'Send';
@@ -74,6 +73,7 @@ export function composer({ sessionId, send, commands, takenBack }) {
     fill(
       status,
       parts.filter(Boolean).map((part) => h('span', part)),
+      isBusy && since && h('span', { 'data-started': since }),
     );
   }
 
@@ -134,7 +134,7 @@ export function composer({ sessionId, send, commands, takenBack }) {
     const { files: found } = await api.get('/api/files', { text: name }).catch(() => ({ files: [] }));
     if (text.value !== before) return;
     const from = text.selectionStart - name.length - 1;
-    options.show(found.slice(0, MOST_FILES).map((path) => ({ label: visibleText(path), text: `@${path} `, from })));
+    options.show(found.slice(0, MOST_FILES).map((path) => ({ label: path, text: `@${path} `, from })));
   }
 
   function take(entry) {

@@ -17,7 +17,7 @@ const KEYS = [
   ['Enter', 'on a card: open or close it'],
   ['u', 'undo the focused call'],
   ['/', 'write or search'],
-  ['[ ]', 'show or hide the panel'],
+  ['[ ]', 'hide or show the sessions, the panel'],
   ['Y S A E W N', 'in an approval: once, session, always, edit, deny with words, deny'],
 ];
 

@@ -9,7 +9,6 @@ let loaded = null;
 export default function openPalette() {
   if (document.querySelector('dialog[open]')) return;
   const input = h('input', {
-    type: 'search',
     placeholder: 'Find a place, session, tool, setting…',
     label: 'Find',
     oninput: () => draw(),

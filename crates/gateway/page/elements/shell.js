@@ -200,6 +200,7 @@ class Shell extends HTMLElement {
         ),
         menuButton('⋯', () => sessionMenu(session), { class: 'quiet', label: `Menu of ${title}` }),
       ),
+      session.parent && h('small.summary', about),
       below.length > 0 &&
         h(
           'ul',

@@ -7,6 +7,7 @@ import {
   duration,
   fill,
   fullTime,
+  go,
   h,
   insertRendered,
   isOpen,
@@ -18,7 +19,6 @@ import {
   setText,
   time,
   tokens,
-  visible,
 } from '../core.js';
 import './call.js';
 
@@ -92,11 +92,14 @@ const DRAW = {
       element.body = h('div.rendered');
       element.blocks = [];
       element.when = h('time');
-      const entries = () => [{ label: 'Copy', run: () => copy(element.text) }];
+      const entries = () => [
+        { label: 'Copy', run: () => copy(element.item.text) },
+        element.item.usage && { label: used(element.item.usage), run: () => go('usage') },
+      ];
       const menu = menuButton('⋯', entries, { class: 'quiet', label: 'Menu of this answer' });
       fill(element, h('div.who', h('span', 'Haft'), element.when, menu), element.body);
     }
-    element.text = item.text;
+    element.item = item;
     setText(element.when, time(item.at));
     drawBlocks(element, item.blocks ?? []);
     if (!item.blocks?.length && item.text) setText(element.body, item.text);
@@ -130,7 +133,7 @@ const DRAW = {
     return '';
   },
   notice(element, item) {
-    fill(element, h('p', item.level === 'warning' && h('span.state.ask', '! '), visible(item.text ?? '')));
+    fill(element, h('p', item.level === 'warning' && h('span.state.ask', '! '), item.text));
     return 'message notice';
   },
   summary(element, item) {
@@ -143,11 +146,7 @@ const DRAW = {
   },
   turn_end(element, item) {
     const hasFailed = item.error || !['done', 'cancelled'].includes(item.reason);
-    const cached = item.cached_tokens ? ` (${tokens(item.cached_tokens)} cached)` : '';
-    // The demo model counts nothing, and a price of nothing is not unknown.
-    const isCounted = item.input_tokens || item.output_tokens;
-    const used = isCounted && `↑ ${tokens(item.input_tokens)}${cached} ↓ ${tokens(item.output_tokens)} tokens · ${money(item.cost)}`;
-    const figures = joined([used, plural(item.calls ?? 0, 'call'), duration(item.duration_ms)]);
+    const figures = joined([used(item), plural(item.calls ?? 0, 'call'), duration(item.duration_ms)]);
     fill(
       element,
       hasFailed && h('div.bubble', { role: 'alert' }, h('span.state.fail', `✗ ${REASONS[item.reason] ?? item.reason} `), item.error ?? ''),
@@ -156,6 +155,10 @@ const DRAW = {
     return `message ${hasFailed ? 'error' : 'notice'}`;
   },
 };
+
+/** Tokens and cost. The demo model counts nothing, and a price of nothing is not unknown. */
+const used = ({ input_tokens: input, output_tokens: output, cached_tokens: cached, cost }) =>
+  (input || output) && `↑ ${tokens(input)}${cached ? ` (${tokens(cached)} cached)` : ''} ↓ ${tokens(output)} tokens · ${money(cost)}`;
 
 const REASONS = {
   max_tokens: 'The answer was cut at the limit of the model.',

@@ -119,7 +119,7 @@ function editor(agent, reload) {
     };
     const attributes = { id, oninput: ({ target }) => change(target.value), placeholder: otherwise ?? (key === 'model' ? store.me.model : 'none') };
     const options = suggestions && h('datalist', { id: `${id}-list` }, suggestions.map((name) => h('option', { value: name })));
-    const text = suggestions ? h('input', { ...attributes, value, list: `${id}-list` }) : h('textarea', { ...attributes, rows: 4 }, value);
+    const text = suggestions ? h('input', { ...attributes, value, list: `${id}-list` }) : h('textarea', { ...attributes, rows: 4, value });
     const entries = choices && [['', `not set here (${otherwise ?? 'none'})`], ...choices.map((name) => [name])];
     return [
       h('label.field-label', { for: id }, key),
@@ -207,6 +207,7 @@ function editor(agent, reload) {
 
   function resultNodes(tools, answer) {
     const removed = tools.filter((tool) => !tool.offered);
+    const own = removed.filter(({ reason }) => /agents\./.test(reason)).length;
     const save = async () => {
       const saved = await api.put(pathTo('agents', agent.name), body());
       const action = undoSave(saved, reload);
@@ -218,7 +219,7 @@ function editor(agent, reload) {
       removed.length > 0 &&
         h(
           'details',
-          h('summary', `${removed.length} not offered`),
+          h('summary', `${removed.length} not offered (${own} by its own settings)`),
           h(
             'ul.pick',
             removed.map((tool) => h('li', h('span', '–'), h('span', mono(tool.name), ` ${tool.reason ?? ''}`))),

@@ -16,6 +16,7 @@ import {
   report,
   sessionPath,
   store,
+  visibleText,
   welcome,
 } from '../core.js';
 import { isApprovalOpen, openApproval } from '../elements/approval.js';
@@ -33,6 +34,8 @@ export default function mount(root, { id, query }) {
   /** The agent of a new session, if the user chose one. */
   let nextAgent;
   let panel = null;
+  /** The call of the card that had the focus last. */
+  let selected;
   let canvas = null;
   let unseen = 0;
   let isGone = false;
@@ -69,6 +72,7 @@ export default function mount(root, { id, query }) {
   const box = h('div.chat', main);
   list.setup({ render: (item, row) => renderRow(item, row, { toggleFold, messageMenu }), estimate, sticky: true });
   list.addEventListener('viewchange', viewChanged);
+  list.addEventListener('focusin', ({ target }) => select(target.closest('haft-call')?.call));
   fill(root, header.element, box);
   if (id) open();
   else showWelcome();
@@ -201,8 +205,9 @@ export default function mount(root, { id, query }) {
     const session = getSession();
     header.update();
     panel?.update();
-    writing.show(session, transcript?.items.filter((item) => item.type === 'call').length);
-    document.title = `${store.stateOf(session) === 'waiting' ? '◐ ' : ''}${session?.title || 'New session'} – Haft`;
+    const count = (type) => transcript?.items.filter((item) => item.type === type);
+    writing.show(session, count('call')?.length, count('user')?.at(-1)?.at);
+    document.title = `${store.stateOf(session) === 'waiting' ? '◐ ' : ''}${visibleText(session?.title || 'New session')} – Haft`;
   }
 
   function approvalsChanged({ asked, closed }) {
@@ -241,12 +246,18 @@ export default function mount(root, { id, query }) {
     return go('chat', to);
   }
 
+  function select(call) {
+    selected = call ?? selected;
+    if (call) panel?.select(call);
+  }
+
   function isPanelShown() {
     return panel?.element.isConnected ?? false;
   }
 
   async function togglePanel(isShown = !isPanelShown()) {
     panel ??= await chatPanel(id, () => transcript, togglePanel);
+    select(selected);
     box.classList.toggle('with-panel', isShown);
     if (isShown) box.append(panel.element);
     else panel.element.remove();
@@ -258,7 +269,7 @@ export default function mount(root, { id, query }) {
   function key({ key: pressed }) {
     const card = document.activeElement?.closest('haft-call');
     if (pressed === 'Escape') isPanelShown() ? togglePanel(false) : writing.stop();
-    else if (pressed === '[' || pressed === ']') togglePanel();
+    else if (pressed === ']') togglePanel();
     else if (pressed === 'j' || pressed === 'k') step(pressed === 'j' ? 1 : -1, card?.call);
     else if (pressed === 'u') card?.querySelector('[data-key="u"]')?.click();
     else return false;

@@ -79,7 +79,7 @@ function draw({ servers, models, providers, ...reach }) {
               { class: STATES[server.state] === 'fail' && 'fail' },
               inRow(h('strong.grow', server.server), badge(server.state, STATES[server.state]), badge(server.transport)),
               mono(server.what),
-              small(server.tools?.length ? `Tools: ${server.tools.join(', ')}` : 'No tools.'),
+              small(`Tools: ${server.tools?.join(', ') ?? 'not known yet'}`),
               server.waiting > 0 && warning(`${plural(server.waiting, 'tool')} hidden until you approve.`),
               isAdmin() &&
                 !['off', 'not trusted'].includes(server.state) &&

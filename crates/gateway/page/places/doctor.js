@@ -1,6 +1,6 @@
 // What works here, and what to do about the rest.
 
-import { api, badge, button, checkLook, copyButton, h, load, page } from '../core.js';
+import { api, badge, button, checkLook, copyButton, h, load, page, small, stateMark } from '../core.js';
 
 const ORDER = ['error', 'warning', 'ok'];
 
@@ -17,7 +17,9 @@ export default function mount(root) {
     () => api.get('/api/doctor'),
     ({ checks, report: text }) => {
       report = text;
-      return [...checks].sort((a, b) => ORDER.indexOf(a.status) - ORDER.indexOf(b.status)).map(line);
+      const groups = Map.groupBy(checks, ({ status }) => status);
+      const group = (status) => groups.has(status) && [h('h2', checkLook(status).word), groups.get(status).map(line)];
+      return [small(report.split('\n', 1)), ORDER.map(group)];
     },
   );
   return {};
@@ -28,6 +30,21 @@ function line(check) {
     'section.box',
     { class: check.status === 'error' && 'fail' },
     h('div.check-line', badge(checkLook(check.status)), h('strong', check.check), h('span', check.message)),
+    check.details?.probes && attempts(check.details.probes),
     check.fix && h('div.to-change', h('pre.fix', check.fix), copyButton(() => check.fix)),
   );
 }
+
+/** Each attempt to get out of the sandbox, and what became of it. */
+const attempts = (probes) =>
+  h(
+    'details',
+    h('summary', `${probes.length} escape attempts`),
+    h(
+      'ul',
+      probes.map(({ probe, outcome, evidence }) => {
+        const mark = stateMark({ ...checkLook(outcome === 'blocked' ? 'ok' : 'warning'), word: outcome }, true);
+        return h('li', mark, ` ${probe.replaceAll('_', ' ')}`, small(` ${evidence}`));
+      }),
+    ),
+  );

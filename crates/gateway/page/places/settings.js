@@ -96,19 +96,21 @@ export default function mount(root, { query }) {
         mono('haft config check'),
         ' says whether it is right.',
       ),
-      table(
-        [
-          ['Key', (row) => mono(row.key)],
-          ['Value', (row) => mono(row.value === null ? 'unset' : JSON.stringify(row.value))],
-          ['From', source],
-        ],
-        shown,
-        'Settings',
-        { class: 'cards' },
+      [...Map.groupBy(shown, groupOf)].map(([name, rows]) =>
+        h('details', { open: true }, h('summary', `${name} (${rows.length})`), table(COLUMNS, rows, name, { class: 'cards' })),
       ),
     );
   }
 }
+
+/** The branch of the tree in which a key is. */
+const groupOf = ({ key }) => (key.includes('.') ? key.split('.', 1)[0] : 'general');
+
+const COLUMNS = [
+  ['Key', (row) => mono(row.key)],
+  ['Value', (row) => mono(row.value === null ? 'unset' : JSON.stringify(row.value))],
+  ['From', source],
+];
 
 /** What was trusted once holds until what it is about changes, or until it is revoked. */
 function trustList({ entries }) {

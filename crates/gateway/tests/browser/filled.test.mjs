@@ -11,7 +11,13 @@ const USAGE = { prompt_tokens: 1000, completion_tokens: 500, total_tokens: 1500 
 /** What a machine has is not what another has: the page gets these checks instead. */
 const CHECKS = [
   { check: 'model', status: 'ok', message: 'work/m answers.', fix: null },
-  { check: 'sandbox', status: 'error', message: 'No backend works here.', fix: 'sudo apt-get install bubblewrap' },
+  {
+    check: 'sandbox',
+    status: 'error',
+    message: '1 of 2 escape attempts blocked',
+    fix: 'sudo apt-get install bubblewrap',
+    details: { probes: [{ probe: 'write_outside', outcome: 'blocked', evidence: 'Read-only file system' }, { probe: 'see_processes', outcome: 'open', evidence: 'process 1 is visible' }] },
+  },
   { check: 'git', status: 'warning', message: 'Git is old.', fix: 'Install Git 2.40 or newer.' },
 ];
 /** Its next run is near, whatever the day is. */
@@ -21,6 +27,9 @@ const CONFIG = `model = "work/m"
 protocol = "openai"
 base_url = "URL"
 api_key_command = "echo key"
+[prices."work/m"]
+input = 3
+output = 15
 [providers.unset]
 protocol = "openai"
 base_url = "URL"
@@ -83,6 +92,7 @@ describe('filled places', { timeout: 300_000 }, () => {
   step('the doctor, with what is wrong first', async () => {
     await page.evaluate(answerInstead, '/api/doctor', { checks: CHECKS, report: 'a report' });
     await open('doctor', '.check-line');
+    await page.evaluate(() => document.querySelector('main summary').click());
     await match('doctor');
   });
 
@@ -99,6 +109,24 @@ describe('filled places', { timeout: 300_000 }, () => {
     await turnEnd(page);
     await open('usage', '.plot svg');
     await match('usage');
+  });
+
+  step('a call that is stored has its diff, and an answer its tokens and its cost', async () => {
+    model.steps.push([['edit_file', { path: 'README.md', old_string: 'Hello', new_string: 'Bye' }], ['write_file', { path: 'new.txt', content: 'a\nb\n' }]], 'Changed.');
+    await visit(page, 'chat');
+    await page.find('heading', 'What should the agent do?');
+    await send(page, 'change it');
+    await turnEnd(page);
+    const session = await page.evaluate(() => location.href);
+    await page.goto('about:blank');
+    await page.goto(session);
+    await page.until('counts', () => ['+1 −1', '+2 −0'].every((counts, at) => document.querySelectorAll('.summary')[at]?.textContent.includes(counts)));
+    await page.evaluate(() => document.querySelector('haft-call').toggle(true));
+    await page.find('tab', 'Diff');
+    assert.match(await page.evaluate(() => document.querySelector('haft-call .diff').textContent), /-# Hello\n\+# Bye/);
+    await page.click('button', 'Menu of this answer');
+    await page.find('menuitem', '↑ 1.0k ↓ 500 tokens · $0.01');
+    await page.press('Escape');
   });
 
   step('automation: a job, and a command in the background', async () => {

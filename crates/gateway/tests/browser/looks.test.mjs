@@ -71,6 +71,9 @@ describe('looks', { timeout: 600_000 }, () => {
     await page.click('button', 'Panel');
     await page.find('heading', 'CHANGED FILES');
     await page.find('button', 'Undo all of this session…');
+    await page.evaluate(() => document.querySelector('haft-call .call-line').focus());
+    await page.find('heading', 'TRACE OF TODO_WRITE');
+    await page.until('its steps', () => document.querySelector('.panel .trace') !== null);
     assert.deepEqual(await unreachedByTab(page, '.panel'), []);
     await page.click('button', 'Panel');
   });

@@ -29,7 +29,7 @@ const CHANGING = [
   [/[\d.]+ [kMG]B\b/g, 'SIZE'],
   [/\b[A-Z][a-z]{2} \d{4}-\d\d-\d\d\b/g, 'DATE'],
   [/\b\d\d-\d\d\b/g, 'DAY'],
-  [/\b\d+ (?=not offered)/g, 'COUNT '],
+  [/\b\d+ (?=not offered|by its own)/g, 'COUNT '],
   [/\bof \d+ settings/g, 'of COUNT settings'],
 ];
 

@@ -163,6 +163,21 @@ describe('page', { timeout: 600_000 }, () => {
     await page.find('heading', 'Settings');
   });
 
+  step('keys: [ hides the sessions and shows them again, one Escape closes the palette', async () => {
+    await show('inbox');
+    await page.evaluate(() => document.querySelector('main').focus());
+    const isShown = () => document.querySelector('.rail').checkVisibility();
+    await page.press('[');
+    assert.equal(await page.evaluate(isShown), false);
+    assert.ok((await page.evaluate(() => document.querySelector('main').offsetWidth)) > 1000);
+    await page.press('[');
+    assert.equal(await page.evaluate(isShown), true);
+    await page.press('k', 2);
+    await page.type('combobox', 'Find', 'doctor');
+    await page.press('Escape');
+    await page.until('no dialog', () => document.querySelector('dialog') === null);
+  });
+
   step('two tabs agree', async () => {
     await show('chat');
     await page.find('heading', 'What should the agent do?');
