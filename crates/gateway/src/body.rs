@@ -41,6 +41,10 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
 }
 
 fn from_value<T: DeserializeOwned>(value: serde_json::Value) -> Result<Body<T>, ApiError> {
+    // A list could be read as the fields in their order.
+    if !value.is_object() {
+        return Err(ApiError::bad_request("The body is not a JSON object."));
+    }
     let read = serde_json::from_value(value).map(Body);
     read.map_err(|error| ApiError::bad_request(format!("The body does not fit this request: {error}.")))
 }

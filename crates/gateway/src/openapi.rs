@@ -64,7 +64,7 @@ const PATHS: &[(&str, &str, &str, &str, &str, &str)] = &[
     ("get", "/api/tools/{name}", "view", "One tool", "", ""),
     ("post", "/api/tools/{name}/explain", "view", "Why it is allowed or denied", "ExplainRequest", ""),
     ("post", "/api/tools/{name}/invoke", "admin", "Call it", "InvokeRequest", "CallView"),
-    ("get", "/api/history", "view", "Past calls", "", "calls: CallView[]"),
+    ("get", "/api/history", "view", "Past calls", "", "calls: ListedCall[]"),
     ("get", "/api/history/{record}", "view", "One past call", "", "CallView"),
     ("get", "/api/history/{record}/undo", "view", "Look at an undo", "", ""),
     ("post", "/api/history/{record}/undo", "admin", "Undo a call", "UndoBody", ""),
@@ -239,7 +239,14 @@ fn schemas() -> (Value, Vec<QuerySchema>) {
     add::<ErrorBody>(&mut generator);
     bodies(&mut generator);
     let queries = queries(&mut generator);
-    (Value::Object(generator.take_definitions(true)), queries)
+    let mut schemas = generator.take_definitions(true);
+    // In a list, calls come without what is `null` or rendered.
+    let mut listed = schemas.get("CallView").cloned().unwrap_or_default();
+    if let Some(listed) = listed.as_object_mut() {
+        listed.remove("required");
+    }
+    schemas.insert("ListedCall".to_owned(), listed);
+    (Value::Object(schemas), queries)
 }
 
 pub(crate) fn add<T: JsonSchema>(generator: &mut SchemaGenerator) {

@@ -185,7 +185,7 @@ class Shell extends HTMLElement {
     const state = store.stateOf(session);
     const below = depth < 3 ? (children.get(session.id) ?? []) : [];
     const title = session.title || session.sub_agent || 'New session';
-    const about = joined([session.last_line ?? title, session.usage.cost && money(session.usage.cost)]);
+    const about = joined([session.usage.cost && money(session.usage.cost), session.last_line ?? title]);
     return h(
       'li',
       h(

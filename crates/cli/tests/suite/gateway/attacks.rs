@@ -119,6 +119,7 @@ fn e07_hostile_json_is_a_bounded_error() {
         ("{\"title\":NaN}", 400),
         ("not json", 400),
         ("[]", 400),
+        ("[null,null,\"a\"]", 400),
         (deep.as_str(), 400),
         (large.as_str(), 413),
     ] {
