@@ -67,7 +67,7 @@ function approvalDialog(approval) {
         h('div', h('strong', 'Asked because '), reason),
         h('div', canUndo ? 'Can be undone.' : h('span.state.ask', '! Cannot be undone.')),
         similar && h('div', pastCalls()),
-        refused && h('div.muted', refused),
+        refused && h('div.muted', `“Session” and “always” are off because ${refused}.`),
       ),
       diff ? renderedRegion(diff) : h('details', h('summary', 'Arguments'), rendered(approval.arguments_html)),
       extra,

@@ -68,7 +68,7 @@ export default function chatPanel(id, getTranscript, toggle) {
     fill(
       todos,
       list.length === 0
-        ? muted('The model has made no to-do list.')
+        ? muted('No list.')
         : h(
             'ul.todo',
             list.map((todo) =>
@@ -91,8 +91,8 @@ export default function chatPanel(id, getTranscript, toggle) {
         () => [],
       );
     const [started, changed] = await Promise.all([list('agents'), list('files')]);
-    fill(agents, started.length ? started.map(agentLine) : muted('None were started.'));
-    fill(files, changed.length ? [changed.map(fileLine), undoAll()] : muted('No call changed a file.'));
+    fill(agents, started.length ? started.map(agentLine) : muted('None.'));
+    fill(files, changed.length ? [changed.map(fileLine), undoAll()] : muted('None.'));
   }
 
   function agentLine(agent) {

@@ -71,8 +71,12 @@ describe('looks', { timeout: 600_000 }, () => {
     await page.click('button', 'Panel');
     await page.find('heading', 'CHANGED FILES');
     await page.find('button', 'Undo all of this session…');
-    await page.evaluate(() => document.querySelector('haft-call .call-line').focus());
-    await page.find('heading', 'TRACE OF TODO_WRITE');
+    const tool = await page.evaluate(() => {
+      const card = document.querySelector('haft-call');
+      card.querySelector('.call-line').focus();
+      return card.call.tool;
+    });
+    await page.find('heading', `TRACE OF ${tool.toUpperCase()}`);
     await page.until('its steps', () => document.querySelector('.panel .trace') !== null);
     assert.deepEqual(await unreachedByTab(page, '.panel'), []);
     await page.click('button', 'Panel');
@@ -85,6 +89,7 @@ describe('looks', { timeout: 600_000 }, () => {
       const buttons = [...document.querySelectorAll('dialog.approval button')];
       return buttons.length > 0 && !buttons.some((each) => each.disabled);
     });
+    assert.match(await page.evaluate(() => document.querySelector('dialog.approval').textContent), /“Session” and “always” are off because an ask rule/);
     await themes('question', async (what) => assert.deepEqual(await page.evaluate(weakContrasts), [], what));
     for (let pressed = 0; pressed < 12; pressed += 1) {
       await page.press('Tab');
