@@ -483,5 +483,28 @@ fn greeting_failure(error: &ClientInitializeError, state: &ConnectionState) -> S
 /// What is at the end of a chain of errors: those before it name types of the SDK.
 fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
     let last = std::iter::successors(Some(error), |error| error.source()).take(16).last();
-    haft_text::display::shorten(&last.unwrap_or(error).to_string(), 300).into_owned()
+    haft_text::display::shorten(&without_address(&last.unwrap_or(error).to_string()), 300).into_owned()
+}
+
+/// The words of an HTTP client without the address, whose query may hold a key. The settings have it.
+fn without_address(words: &str) -> String {
+    let parts = words.split_once(" for url (").and_then(|(before, after)| Some((before, after.split_once(')')?.1)));
+    parts.map_or_else(|| words.to_owned(), |(before, after)| format!("{before}{after}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_address;
+
+    #[test]
+    fn words_of_an_http_client_lose_the_address_and_keep_the_cause() {
+        for (words, expected) in [
+            ("Client error: error sending request for url (https://example.org/v1?key=secret)", "Client error: error sending request"),
+            ("error for url (http://a/?k=s): connection refused", "error: connection refused"),
+            ("error for url (never closed", "error for url (never closed"),
+            ("connection refused", "connection refused"),
+        ] {
+            assert_eq!(without_address(words), expected);
+        }
+    }
 }
