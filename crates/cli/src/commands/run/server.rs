@@ -54,7 +54,7 @@ pub(super) fn run(request: &RunArgs, named: &str, prompt: &str, output: &Output)
             }
         };
         if let (true, Err(failure)) = (output.json, &ended) {
-            lines.broken(&failure.message).iter().try_for_each(print_line)?;
+            lines.break_off(&failure.message).iter().try_for_each(print_line)?;
         }
         ended
     })

@@ -35,16 +35,16 @@ impl ServerLines {
                 let tool = data["call"].as_str().and_then(|id| self.running.get(id));
                 vec![json!({ "type": "tool_update", "call_id": data["call"], "tool": tool, "message": data["line"] })]
             }
-            "approval" => vec![self.asked(&data["approval"])],
-            "approval_closed" => self.answered(data),
+            "approval" => vec![self.note_approval(&data["approval"])],
+            "approval_closed" => self.close_approval(data),
             "todos" => vec![json!({ "type": "todos", "todos": data["todos"] })],
             _ => Vec::new(),
         }
     }
 
     /// The last lines of a turn whose end is not known.
-    pub(super) fn broken(&mut self, error: &str) -> Vec<Value> {
-        let mut lines = self.unanswered();
+    pub(super) fn break_off(&mut self, error: &str) -> Vec<Value> {
+        let mut lines = self.end_calls();
         lines.push(json!({ "type": "turn_end", "reason": "failed", "text": self.text, "error": error }));
         lines
     }
@@ -87,7 +87,7 @@ impl ServerLines {
         vec![end]
     }
 
-    fn asked(&mut self, approval: &Value) -> Value {
+    fn note_approval(&mut self, approval: &Value) -> Value {
         let line = json!({
             "type": "approval", "call_id": approval["call_id"], "tool": approval["tool"], "effects": approval["effects"],
             "reason": approval["reason"],
@@ -96,7 +96,7 @@ impl ServerLines {
         line
     }
 
-    fn answered(&mut self, closed: &Value) -> Vec<Value> {
+    fn close_approval(&mut self, closed: &Value) -> Vec<Value> {
         let asked = closed["id"].as_str().and_then(|id| self.asked.remove(id));
         let answered = asked.map(|mut line| {
             line["answer"] = closed["answer"].clone();
@@ -118,11 +118,11 @@ impl ServerLines {
         if item["error"].is_string() {
             end["error"] = item["error"].clone();
         }
-        self.unanswered().into_iter().chain([usage, end]).collect()
+        self.end_calls().into_iter().chain([usage, end]).collect()
     }
 
     /// Each call that began has one result.
-    fn unanswered(&mut self) -> Vec<Value> {
+    fn end_calls(&mut self) -> Vec<Value> {
         let end = |(id, tool)| {
             json!({
                 "type": "tool_end", "call_id": id, "tool": tool, "status": "error", "error_type": "cancelled",
@@ -180,6 +180,6 @@ mod tests {
         assert_eq!(printed[4], end);
         assert_eq!((&printed[3]["answer"], &printed[8]["call_id"]), (&json!("once"), &json!("c2")));
         assert_eq!((&printed[10]["text"], &printed[10]["rounds"]), (&json!("Done"), &json!(2)));
-        assert_eq!(lines.broken("gone")[0]["reason"], "failed");
+        assert_eq!(lines.break_off("gone")[0]["reason"], "failed");
     }
 }
