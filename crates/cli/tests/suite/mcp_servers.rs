@@ -174,7 +174,8 @@ fn changed_tools_wait_until_the_user_trusts_them() {
         assert!(shown.stdout.contains(part), "{part}: {shown:?}");
     }
     // Nobody is there to be asked.
-    assert_eq!(world.run(&["mcp", "trust", "hub", "--json"]).json()["approved"], json!(false));
+    let unasked = world.run(&["mcp", "trust", "hub", "--json"]);
+    assert_eq!((unasked.code, &unasked.json()["approved"]), (1, &json!(false)), "nobody can be asked");
     assert_eq!(world.call("mcp__hub__added", &json!({})).1["error_type"], "tool_not_found");
     assert_eq!(world.run(&["mcp", "trust", "hub", "--yes", "--json"]).json()["approved"], json!(true));
     assert!(text(&world.call("mcp__hub__work", &json!({})).1).contains("done"));

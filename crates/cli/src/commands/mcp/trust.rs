@@ -62,7 +62,9 @@ pub(super) fn run(wire: &Wire, name: &str, answer: TrustAnswer, output: &Output)
     let changes: Vec<Value> = waiting.iter().map(change).collect();
     let count = numbers::count(waiting.len(), "tool");
     let text = if approved { format!("{GOOD}approved{GOOD:#}: {count} of '{name}'\n") } else { String::new() };
-    output.show(|| json!({ "server": name, "approved": approved, "changes": changes }), || text)
+    output.show(|| json!({ "server": name, "approved": approved, "changes": changes }), || text)?;
+    // Who asked for the approval has not got it.
+    Ok(if answer == TrustAnswer::Ask && !approved { Exit::Failed } else { Exit::Success })
 }
 
 fn change(tool: &QuarantinedTool) -> Value {
