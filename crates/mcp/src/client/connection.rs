@@ -87,7 +87,7 @@ pub(crate) struct ListedTools {
 
 impl ListedTools {
     /// The tools that are taken of a list, which may be cut already.
-    fn of(list: Vec<Tool>, unreadable: usize, mut left_out: bool) -> Self {
+    fn select(list: Vec<Tool>, unreadable: usize, mut left_out: bool) -> Self {
         let (mut names, mut bytes) = (HashSet::new(), 0);
         let mut fits = |tool: &Tool| {
             bytes += serde_json::to_vec(tool).map_or(MAX_TOOL_BYTES, |text| text.len());
@@ -203,7 +203,7 @@ impl ServerConnection {
             }
         });
         let (tools, is_cut) = tools.await?;
-        Ok(ListedTools::of(tools, unreadable.load(Ordering::Relaxed), is_cut))
+        Ok(ListedTools::select(tools, unreadable.load(Ordering::Relaxed), is_cut))
     }
 
     pub(crate) async fn resources(&self, timeout: Duration) -> Result<Vec<Resource>, ServerFailure> {

@@ -99,10 +99,10 @@ impl ServerRecord {
         let own = path(data_folder, server);
         let is_absent = own.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound);
         let path = if is_absent { elsewhere(data_folder, server)? } else { own };
-        Some(Self::stored(&path).unwrap_or_default())
+        Some(Self::load(&path).unwrap_or_default())
     }
 
-    fn stored(path: &Path) -> Option<Self> {
+    fn load(path: &Path) -> Option<Self> {
         let file = std::fs::File::open(path).ok()?;
         if file.metadata().ok()?.len() > MAX_BYTES {
             return None;
