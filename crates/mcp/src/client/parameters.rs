@@ -103,8 +103,9 @@ impl Loosening<'_> {
         if depth > 0 {
             // An optional null is left out before the call; this one must reach the server, whatever else the value may be.
             for name in self.nullable_required(map, &loose) {
-                let property = loose.get_mut("properties").and_then(|all| all.get_mut(&name)).and_then(Value::as_object_mut);
-                property.into_iter().for_each(|property| property.retain(|key, _| !matches!(key.as_str(), "type" | "enum" | "const")));
+                if let Some(property) = loose.get_mut("properties").and_then(|all| all.get_mut(&name)).and_then(Value::as_object_mut) {
+                    property.retain(|key, _| !matches!(key.as_str(), "type" | "enum" | "const"));
+                }
             }
         }
         Value::Object(loose)
@@ -230,8 +231,8 @@ impl Loosening<'_> {
 }
 
 /// The one type, besides null, that a schema names.
-fn only_type(named: &Value) -> Option<&str> {
-    let names = named.as_array().map_or_else(|| vec![named], |names| names.iter().collect());
+fn only_type(value: &Value) -> Option<&str> {
+    let names = value.as_array().map_or_else(|| vec![value], |names| names.iter().collect());
     let mut others = names.into_iter().filter(|name| *name != "null");
     let only = others.next()?.as_str().filter(|name| TYPES.contains(name))?;
     others.next().is_none().then_some(only)

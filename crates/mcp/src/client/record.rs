@@ -230,7 +230,7 @@ fn elsewhere(data_folder: &Path, server: &ServerSettings) -> Option<PathBuf> {
         return None;
     }
     let prefix = record_prefix(server);
-    let is_record = |name: &str| name.starts_with(&prefix) && name.ends_with(".json");
+    let is_record = |name: &str| name.strip_suffix(".json").is_some_and(|name| name.starts_with(&prefix));
     let entries = std::fs::read_dir(data_folder.join(FOLDER)).ok()?.flatten();
     let records = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_record));
     records.max_by_key(|entry| entry.metadata().and_then(|found| found.modified()).ok()).map(|entry| entry.path())

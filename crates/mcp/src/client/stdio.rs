@@ -82,17 +82,13 @@ impl LineTransport {
         } else {
             serde_json::from_slice(text).ok().map(|message| vec![message])
         };
-        match messages {
-            Some(messages) => {
-                self.batch.extend(messages);
-                true
-            }
-            None => {
-                let (answer, shown) = (unreadable_answer(text), haft_text::display::escape_bytes(text, 200));
-                self.batch.extend(answer);
-                self.stray_line(&shown)
-            }
+        if let Some(messages) = messages {
+            self.batch.extend(messages);
+            return true;
         }
+        let (answer, shown) = (unreadable_answer(text), haft_text::display::escape_bytes(text, 200));
+        self.batch.extend(answer);
+        self.stray_line(&shown)
     }
 
     fn stray_line(&mut self, text: &str) -> bool {
