@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, FileType, Metadata};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
@@ -12,6 +13,8 @@ use haft_host::{FolderStamp, may_be_protected};
 
 /// Folders in the cache; then it starts anew.
 const MOST_CACHED: usize = 100_000;
+/// The right of the owner of a folder to use what is in it.
+pub(super) const SEARCH: u32 = 0o100;
 
 /// Folders as they were read last.
 #[derive(Debug, Default)]
@@ -27,18 +30,21 @@ pub(super) struct ListedFolder {
     pub(super) entries: Vec<(OsString, FileType)>,
     /// Whether it is a repository without a working tree.
     pub(super) is_bare: bool,
+    /// Whether its mode lets its owner use what is in it: else there are only names.
+    pub(super) is_searchable: bool,
 }
 
 impl FolderCache {
     /// The names in a folder; `None` if it is none or cannot be read.
     pub(super) fn list(&self, folder: &Path) -> Option<Arc<ListedFolder>> {
         let now = SystemTime::now();
-        let stamp = FolderStamp::from_metadata(&fs::symlink_metadata(folder).ok().filter(Metadata::is_dir)?);
+        let metadata = fs::symlink_metadata(folder).ok().filter(Metadata::is_dir)?;
+        let stamp = FolderStamp::from_metadata(&metadata);
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(folder).cloned();
         if let Some(known) = known.filter(|known| known.stamp == stamp) {
             return Some(known);
         }
-        let listed = Arc::new(ListedFolder::read(folder, stamp)?);
+        let listed = Arc::new(ListedFolder::read(folder, stamp, metadata.mode() & SEARCH != 0)?);
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= MOST_CACHED {
             all.clear();
@@ -53,13 +59,13 @@ impl FolderCache {
 }
 
 impl ListedFolder {
-    fn read(folder: &Path, stamp: FolderStamp) -> Option<Self> {
+    fn read(folder: &Path, stamp: FolderStamp, is_searchable: bool) -> Option<Self> {
         let list = fs::read_dir(folder).ok()?.flatten();
         let mut entries: Vec<_> = list.filter_map(|entry| Some((entry.file_name(), entry.file_type().ok()?))).collect();
         let (count, is_bare) = (entries.len(), is_bare(&entries));
         entries.retain(|(name, kind)| kind.is_dir() || kind.is_symlink() || is_git(name) || may_be_protected(name));
         entries.shrink_to_fit();
-        Some(Self { stamp, count, entries, is_bare })
+        Some(Self { stamp, count, entries, is_bare, is_searchable })
     }
 }
 

@@ -305,3 +305,48 @@ fn repositories_in_a_private_home_are_no_way_for_git_out_of_a_home_workspace() {
         }
     }
 }
+
+/// Runs this as the owner of files without the right to ignore their modes, which root has.
+fn without_override<T: Send>(run: impl FnOnce() -> T + Send) -> T {
+    use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
+    std::thread::scope(|scope| {
+        let limited = scope.spawn(|| {
+            let mut sets = capabilities(None).unwrap();
+            sets.effective -= CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;
+            set_capabilities(None, sets).unwrap();
+            run()
+        });
+        limited.join().unwrap()
+    })
+}
+
+#[test]
+fn folders_that_a_command_closes_are_looked_into_and_stay_closed_while_it_runs_if_nobody_can_enter_them() {
+    for (mode, is_left) in [(0o000, true), (0o200, true), (0o400, true), (0o600, true), (0o100, false), (0o300, false)] {
+        for folder in ["new", "up"] {
+            let hook = if folder == "up" { "up/new/.git/hooks/pre-commit" } else { "new/.git/hooks/pre-commit" };
+            let run = Run::begin(World::new(), &[]);
+            let script = format!(
+                "git init -q $(dirname $(dirname $(dirname {hook}))); echo '#!/bin/sh' > {hook}; chmod +x {hook}; chmod {mode:o} {folder}"
+            );
+            run.world.sandboxed(&run.overlays, &script);
+            let (quarantine, origin) = (run.world.quarantine(), Origin::default());
+            let closed = run.world.work.join(folder);
+            let look = |extent| {
+                let (refused, _) = without_override(|| run.guard.check(&run.files, &quarantine, &origin, extent));
+                let paths: Vec<_> = refused.into_iter().map(|refused| refused.path).collect();
+                (paths, fs::metadata(&closed).unwrap().mode() & 0o777)
+            };
+            let (while_running, mode_left) = look(WalkExtent::Running);
+            let (afterwards, _) = look(WalkExtent::Ended);
+            let expected = vec![run.world.work.join(hook)];
+            if is_left {
+                assert_eq!((while_running, mode_left), (vec![], mode), "{folder} {mode:o}");
+                assert_eq!(afterwards, expected, "{folder} {mode:o}");
+            } else {
+                assert_eq!((while_running, afterwards), (expected, vec![]), "{folder} {mode:o}");
+            }
+            assert!(!run.world.work.join(hook).exists(), "{folder} {mode:o}");
+        }
+    }
+}

@@ -4,12 +4,13 @@ use std::ffi::OsString;
 use std::fs::{self, FileType, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use haft_contract::ports::FileSystem;
 use haft_host::{LocalFiles, may_be_protected, paths_run_by_git};
 
-use super::folders::{FolderCache, ListedFolder, is_git};
+use super::folders::{FolderCache, ListedFolder, SEARCH, is_git};
 use super::{Findings, Guard};
 use crate::changes::change_time;
 use crate::git::{Tree, is_harmless_list};
@@ -55,7 +56,7 @@ pub(crate) enum WalkExtent {
 /// Looks through the writable roots before a run, not through the data of this program.
 pub(crate) fn find_existing(files: &LocalFiles, cache: &FolderCache, data: &Path) -> Existing {
     let mut existing = Existing::default();
-    existing.is_complete = walk(files, cache, data, Walk { most: MAX_FOLDERS, since: None }, |folder| {
+    existing.is_complete = walk(files, cache, data, Walk { most: MAX_FOLDERS, run: None }, |folder| {
         if folder.is_private {
             return;
         }
@@ -129,7 +130,7 @@ pub(super) fn find_new(files: &LocalFiles, guard: &Guard, data: &Path, extent: W
         WalkExtent::Ended if guard.knows_all => usize::MAX,
         WalkExtent::Ended => MAX_FOLDERS,
     };
-    findings.is_complete = walk(files, &guard.folders, data, Walk { most, since: Some(guard.started) }, |folder| {
+    findings.is_complete = walk(files, &guard.folders, data, Walk { most, run: Some((guard.started, extent)) }, |folder| {
         if folder.is_bare && !guard.is_known(folder.path) {
             findings.repositories.push(folder.path.to_owned());
         }
@@ -214,16 +215,30 @@ struct Folder<'a> {
 struct Walk {
     /// How many folders are looked at.
     most: usize,
-    /// When the command began, which may have closed folders: those are opened.
-    since: Option<SystemTime>,
+    /// When the command began, which may have closed folders, and whether it has ended.
+    run: Option<(SystemTime, WalkExtent)>,
 }
 
 impl Walk {
+    /// The names in a folder. One that the command has closed is opened first: a user who opens it later would find what is in it.
+    fn list(self, cache: &FolderCache, path: &Path, roots: &[PathBuf]) -> Option<Arc<ListedFolder>> {
+        // Without a right to use what is in it there may be names, and no more. Root needs no right.
+        let is_open = |listed: &ListedFolder| listed.is_searchable || path.join(".").symlink_metadata().is_ok();
+        let listed = cache.list(path);
+        if listed.as_deref().is_some_and(is_open) || self.open(path, roots).is_none() {
+            return listed;
+        }
+        cache.list(path)
+    }
+
     /// Gives the owner rights to a folder that changed meanwhile; `None` if that was not so, or does not help.
     fn open(self, path: &Path, roots: &[PathBuf]) -> Option<()> {
+        let (since, extent) = self.run?;
         let folder = Tree::open_in(path, roots).ok()?;
-        let is_changed = change_time(&folder.metadata().ok()?) >= self.since?;
-        (is_changed && folder.open_to_owner().ok()?).then_some(())
+        let metadata = folder.metadata().ok()?;
+        // Nobody uses what is in it now, and the command may have closed it to see just that.
+        let can_wait = extent == WalkExtent::Running && metadata.mode() & SEARCH == 0;
+        (!can_wait && change_time(&metadata) >= since && folder.open_to_owner().ok()?).then_some(())
     }
 }
 
@@ -235,8 +250,7 @@ fn walk(files: &LocalFiles, cache: &FolderCache, data: &Path, how: Walk, mut vis
     let data = OwnData::new(data);
     let mut seen = 0;
     while let Some((path, is_generated, is_private)) = folders.pop() {
-        let listed = cache.list(&path).or_else(|| how.open(&path, &roots).and_then(|()| cache.list(&path)));
-        let Some(listed) = listed else { continue };
+        let Some(listed) = how.list(cache, &path, &roots) else { continue };
         let ListedFolder { count, entries, is_bare, .. } = &*listed;
         seen += 1 + count / NAMES_PER_FOLDER;
         if seen > how.most {
