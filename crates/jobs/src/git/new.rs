@@ -126,7 +126,7 @@ impl<'a> Cleaner<'a> {
                 && let Some((entry, why)) = self.refusal(&path, &metadata)
             {
                 reporter.quarantine(&self.tree, &entry, &self.path.join(&entry), why);
-            } else if metadata.is_file() && metadata.nlink() > 1 && !path.starts_with("objects") {
+            } else if !self.new.is_running && metadata.is_file() && metadata.nlink() > 1 && !path.starts_with("objects") {
                 self.separate(&path)?;
             }
         }
@@ -134,7 +134,7 @@ impl<'a> Cleaner<'a> {
     }
 
     /// Gives a file content of its own: a later command could change it by another name, which the overlay of this folder does not
-    /// cover.
+    /// cover. Not while the command runs: its Git may hold the lock of the file.
     fn separate(&self, path: &Path) -> io::Result<()> {
         let bytes = self.tree.read(path, Content::Index.max_bytes())?;
         Applier::new(&self.tree, &self.tree).write(path, &bytes)

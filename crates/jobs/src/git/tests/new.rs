@@ -16,6 +16,10 @@ impl World {
     }
 
     fn clean(&self, git: &str, since: SystemTime, old_config: Option<&[u8]>) -> Vec<RefusedChange> {
+        self.look_at(git, since, old_config, false)
+    }
+
+    fn look_at(&self, git: &str, since: SystemTime, old_config: Option<&[u8]>, is_running: bool) -> Vec<RefusedChange> {
         let (quarantine, origin) = (self.quarantine(), Origin::default());
         let overlaid = if self.git_dir().is_dir() { vec![self.git_dir()] } else { Vec::new() };
         let new = NewRepository {
@@ -25,7 +29,7 @@ impl World {
             old_config,
             kept: &[self.work.join(git).join("hooks/update")],
             staged: None,
-            is_running: false,
+            is_running,
             quarantine: &quarantine,
             origin: &origin,
         };
@@ -80,6 +84,19 @@ fn files_of_a_new_repository_have_no_second_name() {
     }
     assert_eq!(listing(&world.work.join("n")), before);
     world.git_ok(&["-C", "n", "log", "-1"]);
+}
+
+#[test]
+fn copy_of_a_repository_by_second_names_stays_while_git_works_in_it() {
+    let world = World::empty();
+    assert_eq!(world.make("git init -q o; cp -al o n", "o/.git"), []);
+    let (head, lock) = (world.work.join("n/.git/HEAD"), world.work.join("n/.git/HEAD.lock"));
+    fs::write(&lock, "").unwrap();
+    fs::hard_link(&head, world.work.join("head")).unwrap();
+    assert_eq!(world.look_at("n/.git", SystemTime::UNIX_EPOCH, None, true), []);
+    fs::remove_file(&lock).unwrap();
+    assert_eq!(world.clean("n/.git", SystemTime::UNIX_EPOCH, None), []);
+    assert_eq!(fs::metadata(&head).unwrap().nlink(), 1);
 }
 
 /// Every file with its content.
