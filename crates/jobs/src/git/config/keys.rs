@@ -176,7 +176,7 @@ fn is_bool(value: &[u8]) -> bool {
     matches!(&*value.to_ascii_lowercase(), b"true" | b"false" | b"yes" | b"no" | b"on" | b"off" | b"1" | b"0" | b"" | b"always")
 }
 
-fn is_remote_name(name: &[u8]) -> bool {
+pub(super) fn is_remote_name(name: &[u8]) -> bool {
     !name.starts_with(b"-") && !name.is_empty() && is_branch_name(name) || name == b"."
 }
 

@@ -1,10 +1,12 @@
 //! Merging a configuration that a command wrote into the one that was there.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use haft_text::display;
 
+use super::keys::is_remote_name;
 use super::parse::{ConfigFile, Entry, SectionName};
 use super::{Key, Scope, parse};
 
@@ -38,7 +40,7 @@ pub(crate) fn merge(old: &[u8], new: &[u8], scope: &Scope) -> Result<MergedConfi
         let is_harmless = is.iter().all(|entry| scope.allows(key, entry.value.as_deref()));
         if is_harmless && (!is.is_empty() || scope.allows_deletion(key)) {
             draft.set(key, &was, &is);
-            if redirects(key, !was.is_empty()) {
+            if redirects(key, &was, &is) {
                 redirected.extend(is.iter().map(|entry| format!("{key} = {}", shorten_value(entry))));
             }
         } else {
@@ -48,17 +50,33 @@ pub(crate) fn merge(old: &[u8], new: &[u8], scope: &Scope) -> Result<MergedConfi
     Ok(MergedConfig { text: without_emptied_sections(&before, draft.finish()), refused, redirected })
 }
 
-/// Whether an entry sends what the user pushes or fetches elsewhere than before. The address of a new remote does not.
-fn redirects(key: &Key, was_there: bool) -> bool {
+/// Whether entries send what the user pushes or fetches elsewhere than before. The address of a new remote does not, and neither does the
+/// name of the remote of a new branch.
+fn redirects(key: &Key, was: &[&Entry], is: &[&Entry]) -> bool {
     match (&*key.section, &*key.name) {
         ("remote", "pushurl") | ("branch", "pushremote") => true,
-        ("remote" | "submodule", "url") | ("branch", "remote") => was_there,
+        ("branch", "remote") => !was.is_empty() || is.iter().any(|entry| !is_remote_name(entry.value.as_deref().unwrap_or_default())),
+        ("remote" | "submodule", "url") => !was.is_empty(),
         _ => false,
     }
 }
 
 fn shorten_value(entry: &Entry) -> String {
-    display::shorten(&String::from_utf8_lossy(entry.value.as_deref().unwrap_or_default()), SHOWN).into_owned()
+    let text = String::from_utf8_lossy(entry.value.as_deref().unwrap_or_default());
+    display::shorten(&without_login(&text), SHOWN).into_owned()
+}
+
+/// The address without a password or a token, which is the user's: the model is told of it.
+fn without_login(address: &str) -> Cow<'_, str> {
+    let Some((scheme, rest)) = address.split_once("://") else { return address.into() };
+    let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    match authority.rsplit_once('@') {
+        // A token may be where the name is.
+        Some((login, host)) if login.contains(':') || scheme.to_ascii_lowercase().starts_with("http") => {
+            format!("{scheme}://(not shown)@{host}{path}").into()
+        }
+        _ => address.into(),
+    }
 }
 
 /// Every name once, in order of appearance: those of the new file first.

@@ -88,6 +88,10 @@ fn settings_that_send_a_later_push_or_fetch_elsewhere_are_applied_and_named() {
             "git remote set-url --add origin https://example.org/y.git",
             &["remote.origin.url = https://example.org/x.git", "remote.origin.url = https://example.org/y.git"],
         ),
+        ("git config branch.new.remote https://u:p@example.org/y.git", &["branch.new.remote = https://(not shown)@example.org/y.git"]),
+        ("git remote set-url origin https://token@example.org/y.git", &["remote.origin.url = https://(not shown)@example.org/y.git"]),
+        ("git remote set-url origin ssh://git@example.org/y@z.git", &["remote.origin.url = ssh://git@example.org/y@z.git"]),
+        ("git remote set-url origin ssh://a:b@c@example.org/y", &["remote.origin.url = ssh://(not shown)@example.org/y"]),
         ("git remote add other https://example.org/y.git; git config branch.other.remote other", &[]),
         ("git remote set-url origin https://example.org/x.git; git remote remove origin", &[]),
     ];
