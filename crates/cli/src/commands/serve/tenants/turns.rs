@@ -151,7 +151,11 @@ impl TenantBroker {
         tokio::select! {
             given = given => self.state_of("a call", given),
             // What was begun is ended by its worker.
-            () = cancel.cancelled() => WorkState::Cancelled.as_str().to_owned(),
+            () = cancel.cancelled() => {
+                // It may be recorded and given to nobody yet, and then a worker would find it.
+                self.given.link.work.cancel(&self.new_work(id).id).await.ok();
+                WorkState::Cancelled.as_str().to_owned()
+            }
         }
     }
 
