@@ -6,11 +6,16 @@ mod input;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use futures_util::future::ready;
+use futures_util::{StreamExt, stream};
 use haft_contract::ToolError;
 use haft_contract::ports::{BrowserScreen, BrowserScreens, ScreenInput, ScreenView};
 
 use self::elsewhere::{BrowsersElsewhere, RemoteScreen};
 pub use self::input::BrowserInputEvent;
+
+/// Browsers that are asked at once what they show.
+const MOST_ASKED: usize = 64;
 
 /// Browsers that were started in this server, and those of turns that other processes run. Cheap to clone; clones share everything.
 #[derive(Clone, Default)]
@@ -28,8 +33,14 @@ impl PageBrowsers {
         own.or_else(|| self.elsewhere.of_session(session).map(PageScreen::Elsewhere))
     }
 
-    /// All that run, by their sessions.
-    pub(crate) fn all(&self) -> Vec<(String, PageScreen)> {
+    /// What all that run show now, by their sessions.
+    pub(crate) async fn views(&self) -> Vec<(String, ScreenView)> {
+        let views = self.all().into_iter().map(|(session, screen)| async move { Some((session, screen.view(None, "").await?)) });
+        // A worker that is gone is waited for: many are at once.
+        stream::iter(views).buffered(MOST_ASKED).filter_map(ready).collect().await
+    }
+
+    fn all(&self) -> Vec<(String, PageScreen)> {
         let screens = self.screens();
         let own = screens.iter().filter_map(|(session, screen)| Some((session.clone(), PageScreen::Own(screen.upgrade()?))));
         let mut all: Vec<_> = own.collect();

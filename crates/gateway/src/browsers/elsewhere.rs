@@ -95,3 +95,48 @@ impl RemoteScreen {
         self.act(RemoteScreenAsk::Input { viewer: viewer.to_owned(), events }).await
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use haft_agent::TurnEnd;
+    use haft_contract::BoxFuture;
+    use serde_json::{Value, json};
+    use tokio::time::Instant;
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::remote::RemoteTurn;
+
+    /// Workers of which one answers, and the others are gone.
+    struct LostWorkers;
+
+    impl RemoteTurns for LostWorkers {
+        fn run<'a>(&'a self, _: RemoteTurn, _: &'a CancellationToken) -> BoxFuture<'a, Result<TurnEnd, String>> {
+            Box::pin(std::future::pending())
+        }
+        fn tell(&self, _: &str, _: RemoteMessage) {}
+        fn ask<'a>(&'a self, session: &'a str, _: RemoteMessage) -> BoxFuture<'a, Option<Value>> {
+            let view = json!({"came": "view", "version": 1, "control": "model", "url": "https://x", "title": "x", "jpeg": null});
+            Box::pin(async move { if session == "7" { Some(view) } else { std::future::pending().await } })
+        }
+        fn announce(&self, _: &str) {}
+        fn say<'a>(&'a self, _: &'a str, _: &'a str) -> BoxFuture<'a, Result<(), String>> {
+            Box::pin(std::future::pending())
+        }
+        fn unheard<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<String>, String>> {
+            Box::pin(std::future::pending())
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn workers_that_are_gone_are_waited_for_at_the_same_time() {
+        let browsers = PageBrowsers::default();
+        for number in 0..40 {
+            browsers.started_elsewhere(&number.to_string(), Some(Arc::new(LostWorkers)));
+        }
+        let begun = Instant::now();
+        let shown: Vec<_> = browsers.views().await.into_iter().map(|(session, view)| (session, view.url)).collect();
+        assert_eq!(shown, [("7".to_owned(), "https://x".to_owned())]);
+        assert!(begun.elapsed() < NOW * 2, "{:?}", begun.elapsed());
+    }
+}

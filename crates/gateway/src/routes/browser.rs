@@ -25,13 +25,11 @@ const LONGEST_NAME: usize = 100;
 
 pub(super) async fn list(State(app): State<App>, token: SignedIn) -> Answer<Value> {
     token.need(Scope::View)?;
-    let mut browsers = Vec::new();
-    for (session, screen) in app.browsers.all() {
-        if let Some(view) = screen.view(None, "").await {
-            browsers.push(json!({ "session": session, "url": view.url, "title": view.title, "control": view.control.as_str() }));
-        }
-    }
-    Ok(Json(json!({ "browsers": browsers })))
+    let rows = app.browsers.views().await.into_iter().map(|(session, view)| {
+        let control = view.control.as_str();
+        json!({ "session": session, "url": view.url, "title": view.title, "control": control })
+    });
+    Ok(Json(json!({ "browsers": rows.collect::<Vec<_>>() })))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
