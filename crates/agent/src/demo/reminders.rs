@@ -31,13 +31,12 @@ pub(super) fn reminder(text: &str) -> Option<DemoRequest> {
     if let Some(name) = turned_off(trimmed) {
         return Some(DemoRequest::StopReminder { name });
     }
-    let (time, message) = match after_any(trimmed, BEGINNINGS) {
-        Some(rest) => timed(rest).or_else(|| timed_at_end(rest)).or_else(|| Some((time_of(rest)?, UNSAID)))?,
+    let (time, message) = if let Some(rest) = after_any(trimmed, BEGINNINGS) {
+        timed(rest).or_else(|| timed_at_end(rest)).or_else(|| Some((time_of(rest)?, UNSAID)))?
+    } else {
         // `every weekday at 9 remind me to …`
-        None => {
-            let (time, rest) = split(trimmed, " remind me ").next()?;
-            (time_of(time.trim_end_matches(','))?, after_any(rest, &["to ", "that ", "about "])?)
-        }
+        let (time, rest) = split(trimmed, " remind me ").next()?;
+        (time_of(time.trim_end_matches(','))?, after_any(rest, &["to ", "that ", "about "])?)
     };
     let message = unquoted(message);
     let is_plain = !message.is_empty() && !message.contains('\n');

@@ -51,12 +51,10 @@ fn authority(key: &ConfigKey, before: &ConfigValue, after: &ConfigValue) -> Auth
     let is_tighter = match (key.merge, key.kind, before, after) {
         (MergeRule::Strictest, ValueKind::Choice(words), ..) => after.is_stricter(before, words),
         (MergeRule::Strictest, ..) => after.is_stricter(before, &[]),
-        // Each entry of these lists denies.
-        (MergeRule::Union, ..) => is_within(&old, &new),
         // Each entry of these allows, and no list at all allows everything.
         (MergeRule::Intersect, kind, _, ConfigValue::Lists(_)) => are_lists_tighter(kind, &lists(before), &lists(after)),
-        // Each of these must hold.
-        (MergeRule::Intersect, _, _, ConfigValue::Texts(_)) => is_within(&old, &new),
+        // Each entry of the first denies, and each of the second must hold.
+        (MergeRule::Union, ..) | (MergeRule::Intersect, _, _, ConfigValue::Texts(_)) => is_within(&old, &new),
         (MergeRule::UserUnion, ValueKind::List(_), ..) => !old.is_empty() && is_within(&new, &old),
         (MergeRule::UserOnly, ValueKind::List(_), ..) => {
             let allows = key.path.rsplit('.').next().is_some_and(|name| ALLOWING_LISTS.contains(&name));
