@@ -135,6 +135,10 @@ fn time(clock: ClockTime) -> Option<Time> {
 
 fn relative(text: &str, now: SystemTime) -> Option<SystemTime> {
     let text = text.to_lowercase();
+    // What comes again is no time.
+    if text.starts_with("every ") {
+        return None;
+    }
     let rest = text.strip_prefix("in ").or_else(|| text.strip_prefix('+')).unwrap_or(&text);
     let wait = parse_duration(rest).ok().filter(|wait| *wait > Duration::ZERO)?;
     now.checked_add(wait)
@@ -230,7 +234,7 @@ mod tests {
             "next 9:00",
             "mo 9:00",
             "at",
-            "at noon",
+            "every day",
         ] {
             let error = parse_moment(text, &berlin(), now()).unwrap_err();
             assert!(error.contains("Europe/Berlin") && error.contains("tomorrow 9:00"), "{text}: {error}");

@@ -30,13 +30,15 @@ pub fn parse_schedule(text: &ScheduleText, zone: &str, now: SystemTime) -> Resul
         (Some(words), None, None) if is_repeated(words) && recurrence(words).is_some() => {
             JobSchedule::Cron { expression: recurrence(words).unwrap_or_default(), zone: name }
         }
-        (Some(at), None, None) => at_schedule(at, &zone_named, name, now)?,
         (None, Some(words), None) | (None, None, Some(words)) if recurrence(words).is_some() => {
             JobSchedule::Cron { expression: recurrence(words).unwrap_or_default(), zone: name }
         }
         (None, Some(every), None) => every_schedule(every, text.anchor.as_deref(), &zone_named, name, now)?,
         // `every 5 minutes`, wherever it is written.
-        (None, None, Some(words)) if is_interval(words) => every_schedule(words, text.anchor.as_deref(), &zone_named, name, now)?,
+        (Some(words), None, None) | (None, None, Some(words)) if is_interval(words) => {
+            every_schedule(words, text.anchor.as_deref(), &zone_named, name, now)?
+        }
+        (Some(at), None, None) => at_schedule(at, &zone_named, name, now)?,
         (None, None, Some(cron)) => cron_schedule(cron, name)?,
         (None, None, None) => return Err("say when it runs: 'at' (once), 'every' (an interval) or 'cron' (an expression)".into()),
         _ => return Err("'at', 'every' and 'cron' exclude each other; give one of them".into()),
