@@ -224,16 +224,17 @@ fn decode_words(text: &str) -> String {
     let (mut out, mut is_after_word) = (String::new(), false);
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("=?") {
-        // Blanks between two words are there because a line has only so many characters.
-        if !(is_after_word && before.trim().is_empty()) {
-            out.push_str(before);
-        }
         let mut parts = after.splitn(4, '?');
         let (Some(charset), Some(encoding), Some(word), Some(end)) = (parts.next(), parts.next(), parts.next(), parts.next()) else {
+            out.push_str(before);
             out.push_str("=?");
             (rest, is_after_word) = (after, false);
             continue;
         };
+        // Blanks between two words are there because a line has only so many characters.
+        if !(is_after_word && before.trim().is_empty()) {
+            out.push_str(before);
+        }
         let decoded = match encoding {
             "B" | "b" => base64::decode_lenient(word).unwrap_or_default(),
             _ => quoted_printable(word.replace('_', " ").as_bytes()),
