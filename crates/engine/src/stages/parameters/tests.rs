@@ -73,7 +73,7 @@ fn object_in_place_of_a_choice_is_opened() {
             json!({"file_path": "a", "count": 1, "mode": "append"}),
             0,
         ),
-        (json!({"file_path": "a", "mode": {"mode": "append", "other": 1}}), json!({"file_path": "a", "mode": "append"}), 1),
+        (json!({"file_path": "a", "mode": {"mode": "append", "other": 1}}), json!({"file_path": "a", "mode": "append", "other": 1}), 1),
         // What says no choice stays, and is refused.
         (json!({"file_path": "a", "mode": {"count": 7}}), json!({"file_path": "a", "mode": {"count": 7}}), 0),
         (
