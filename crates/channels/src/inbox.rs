@@ -32,6 +32,9 @@ use crate::voice::Transcriber;
 /// Messages of one sender: some at once, then one in two seconds.
 const SENDER_BURST: u32 = 20;
 const SENDER_INTERVAL: Duration = Duration::from_secs(2);
+/// How often a conversation is told that messages were not read.
+const UNREAD_INTERVAL: Duration = Duration::from_mins(1);
+const UNREAD: &str = "Too many messages came at once, so this one was not read. Send it again in a minute.";
 
 /// Runs the conversations.
 pub trait ConversationHost: Send + Sync {
@@ -74,6 +77,7 @@ pub struct Inbox {
     approvals: OpenApprovals,
     rates: Mutex<RateLimit>,
     guesses: Mutex<RateLimit>,
+    unread: Mutex<RateLimit>,
     /// The queues of the conversations that are being answered.
     workers: Mutex<HashMap<String, mpsc::Sender<WaitingMessage>>>,
     transcriber: OnceLock<Arc<dyn Transcriber>>,
@@ -97,6 +101,7 @@ impl Inbox {
             approvals: OpenApprovals::default(),
             rates: Mutex::new(RateLimit::new(SENDER_BURST, SENDER_INTERVAL)),
             guesses: Mutex::new(RateLimit::new(pairing::SENDER_GUESSES, pairing::SENDER_INTERVAL)),
+            unread: Mutex::new(RateLimit::new(1, UNREAD_INTERVAL)),
             workers: Mutex::default(),
             transcriber: OnceLock::new(),
             stop,
@@ -207,6 +212,19 @@ impl Inbox {
         store.add_sender(sender).await.map_err(|error| error.to_string())?;
         self.reply(name, message, "You are paired with this Haft. Write what you need.", Some(format!("paired-{}", message.id))).await.ok();
         Ok(InboxVerdict::Paired)
+    }
+
+    /// Tells a sender who was let in that a message was not read, where the service does not send it again.
+    async fn tell_unread(&self, channel: &str, message: &IncomingMessage) -> Result<(), String> {
+        let Some(configured) = self.service.find(channel).filter(|_| message.doubt.is_none()) else { return Ok(()) };
+        if !self.is_allowed(configured, &message.sender).await? {
+            return Ok(());
+        }
+        if locked(&self.unread).allows(&format!("{channel}\n{}", message.conversation), Instant::now()) {
+            // What cannot be sent now is not worth stopping the channel for.
+            self.reply(channel, message, UNREAD, Some(format!("unread-{}", message.id))).await.ok();
+        }
+        Ok(())
     }
 
     /// Answers in the conversation of a message.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::Inbox;
+use super::{Inbox, InboxVerdict};
 use crate::driver::ChannelDriver;
 
 /// The time after a failure; it doubles up to the longest.
@@ -80,7 +80,9 @@ impl Inbox {
         let polled = driver.poll(cursor.as_deref()).await.map_err(|failure| (failure.message, failure.retry_after))?;
         let is_busy = !polled.messages.is_empty();
         for message in polled.messages {
-            self.accept(channel, message).await.map_err(failed)?;
+            if self.accept(channel, message.clone()).await.map_err(failed)? == InboxVerdict::Limited {
+                self.tell_unread(channel, &message).await.map_err(failed)?;
+            }
         }
         if let Some(next) = polled.cursor.filter(|next| cursor.as_ref() != Some(next)) {
             store.set_cursor(channel, &next).await.map_err(|error| failed(error.to_string()))?;

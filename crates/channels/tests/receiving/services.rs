@@ -70,6 +70,37 @@ async fn updates_of_telegram_are_fetched_and_a_service_that_hangs_or_lies_stops_
 }
 
 #[tokio::test]
+async fn sender_is_told_once_that_fetched_messages_were_not_read() {
+    let setup = setup(|_| {}).await;
+    let update = |number: u64, sender: u64| {
+        let (from, chat) = (json!({"id": sender, "first_name": "Ann"}), json!({"id": sender, "type": "private"}));
+        json!({"update_id": number, "message": {"message_id": number, "from": from, "chat": chat, "text": "hi"}})
+    };
+    // Thirty of a sender who was let in, and thirty of one who was not.
+    let updates: Vec<_> = (1..=30).map(|number| update(number, 5)).chain((31..=60).map(|number| update(number, 6))).collect();
+    setup.server.answer(vec![
+        Reply::ok(json!({"ok": true, "result": updates}).to_string()),
+        Reply::ok(json!({"ok": true, "result": {"message_id": 8}}).to_string()),
+    ]);
+    *setup.host.hangs.lock().unwrap() = true;
+    let running = tokio::spawn(Arc::clone(&setup.inbox).run(Arc::new(|_: &str, _: &str| {})));
+    let mut cursor = None;
+    for _ in 0..400 {
+        cursor = setup.store.cursor("phone").await.unwrap();
+        if cursor.is_some() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    running.abort();
+    assert_eq!(cursor.as_deref(), Some("61"));
+    let sent = setup.server.received().into_iter().filter(|request| request.path.ends_with("/sendMessage"));
+    let told: Vec<_> = sent.map(|request| (request.json()["chat_id"].clone(), request.json()["text"].clone())).collect();
+    let unread = "Too many messages came at once, so this one was not read. Send it again in a minute.";
+    assert_eq!(told, [(json!("5"), json!(unread))]);
+}
+
+#[tokio::test]
 async fn account_of_matrix_that_is_the_users_own_does_not_answer_itself() {
     let event = |id: &str, sender: &str, text: &str| json!({"type": "m.room.message", "event_id": id, "sender": sender, "content": {"msgtype": "m.text", "body": text}});
     let events = [event("$1", "@haft:x", "echo hi"), event("$2", "@ann:x", "hi")];
