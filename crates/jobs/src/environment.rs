@@ -1,6 +1,6 @@
 //! The environment of a program: clean, plus the planned variables. Secrets and loader variables are refused.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use haft_contract::ToolError;
@@ -50,14 +50,44 @@ pub(crate) fn without_writable_path(
 ) -> Vec<(OsString, OsString)> {
     for (_, value) in environment.iter_mut().filter(|(name, _)| name == "PATH") {
         let is_read_only = |folder: &Path| read_only.iter().any(|bind| folder.starts_with(&bind.at));
-        let is_outside = |folder: &PathBuf| {
-            let is_in = |root: &PathBuf| folder.starts_with(root) || folder.canonicalize().is_ok_and(|real| real.starts_with(root));
-            is_read_only(folder) || !writable.iter().any(is_in)
-        };
+        let is_outside = |folder: &PathBuf| is_read_only(folder) || !lies_in(folder, writable);
         let kept: Vec<PathBuf> = std::env::split_paths(value).filter(is_outside).collect();
         *value = search_path(std::env::join_paths(kept).ok());
     }
     environment
+}
+
+/// The environment of a program that runs outside the sandbox, with the folders of these roots last in its search path: what a command
+/// plants there runs in place of no program of the system.
+pub(crate) fn with_programs_of_roots_last(mut environment: Vec<(OsString, OsString)>, roots: &[PathBuf]) -> Vec<(OsString, OsString)> {
+    for (_, value) in environment.iter_mut().filter(|(name, _)| name == "PATH") {
+        let (inside, outside): (Vec<PathBuf>, Vec<PathBuf>) = std::env::split_paths(value).partition(|folder| lies_in(folder, roots));
+        if let Ok(path) = std::env::join_paths(outside.into_iter().chain(inside)) {
+            *value = path;
+        }
+    }
+    environment
+}
+
+/// The program of this name in the folders of the search path. Those of the roots are not searched: a command may have planted one there.
+pub(crate) fn find_program(name: &str, roots: &[PathBuf]) -> Option<PathBuf> {
+    find_program_in(&search_path(std::env::var_os("PATH")), name, roots)
+}
+
+fn find_program_in(path: &OsStr, name: &str, roots: &[PathBuf]) -> Option<PathBuf> {
+    let folders = std::env::split_paths(path).filter(|folder| !lies_in(folder, roots));
+    folders.map(|folder| folder.join(name)).find(|file| is_executable(file) && !lies_in(file, roots))
+}
+
+pub(crate) fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+/// Whether a path lies in one of these folders, or leads into one.
+fn lies_in(path: &Path, folders: &[PathBuf]) -> bool {
+    let real = path.canonicalize().ok();
+    folders.iter().any(|folder| path.starts_with(folder) || real.as_ref().is_some_and(|real| real.starts_with(folder)))
 }
 
 /// The search path with the folders of the private home last, as far as they are not the user's own: a program that an earlier command
@@ -147,6 +177,26 @@ mod tests {
         let own = [Bind::same("/h/.nvm/bin")];
         let sorted = with_private_programs_last(path("/h/.local/bin:/h/.nvm/bin:/usr/bin:/h/.cargo/bin:/bin"), Path::new("/h"), &own);
         assert_eq!(sorted, path("/h/.nvm/bin:/usr/bin:/bin:/h/.local/bin:/h/.cargo/bin"));
+    }
+
+    #[test]
+    fn programs_of_roots_are_found_last_or_not_at_all() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
+        for name in ["work/bin", "own"] {
+            std::fs::create_dir_all(at(name)).unwrap();
+        }
+        std::fs::write(at("work/bin/tool"), "").unwrap();
+        std::fs::set_permissions(at("work/bin/tool"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        symlink("../work/bin/tool", at("own/tool")).unwrap();
+        symlink("work/bin", at("link")).unwrap();
+        let path = |names: &[&str]| std::env::join_paths(names.iter().map(|name| at(name))).unwrap();
+        let roots = [at("work")];
+        let sorted = with_programs_of_roots_last(vec![("PATH".into(), path(&["work/bin", "link", "own"]))], &roots);
+        assert_eq!(sorted, [("PATH".into(), path(&["own", "work/bin", "link"]))]);
+        let find = |roots: &[PathBuf]| find_program_in(&path(&["work/bin", "link", "own"]), "tool", roots);
+        assert_eq!((find(&roots), find(&[])), (None, Some(at("work/bin/tool"))));
     }
 
     #[test]

@@ -76,6 +76,7 @@ pub use self::session_networks::SessionNetworks;
 pub struct LocalProcesses {
     shell: Option<Arc<Shell>>,
     helpers: Option<Arc<Helpers>>,
+    roots: Vec<PathBuf>,
     unavailable: Option<String>,
 }
 
@@ -88,6 +89,10 @@ impl LocalProcesses {
     pub fn with_shell(self, options: ShellOptions, files: Arc<LocalFiles>, http: Arc<GuardedClient>) -> Self {
         let shell = Shell::new(options, files, http);
         Self { shell: Some(Arc::new(shell)), ..self }
+    }
+    /// With folders that commands write: for a program outside the sandbox, those of their programs are last on the `PATH`.
+    pub fn with_roots(self, roots: Vec<PathBuf>) -> Self {
+        Self { roots, ..self }
     }
     /// With helper processes, which see none of these paths, and are sandboxed where commands are. The launcher of these options
     /// is a program whose `main` begins with [`launcher::main_if_asked`](haft_sandbox::launcher::main_if_asked) and then runs the
@@ -116,7 +121,9 @@ impl LocalProcesses {
 
 impl ProcessRunner for LocalProcesses {
     fn run(&self, command: CommandSpec, cancel: CancellationToken) -> BoxFuture<'_, Result<ProcessOutput, ToolError>> {
-        Box::pin(run::run(command, cancel))
+        let mut roots = self.roots.clone();
+        roots.extend(self.shell.iter().flat_map(|shell| shell.sandboxer().files().writable()));
+        Box::pin(async move { run::run(command, &roots, cancel).await })
     }
     fn run_helper(
         &self,

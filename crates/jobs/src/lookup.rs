@@ -55,16 +55,9 @@ pub(crate) fn directory_read(directory: &Location) -> Option<Effect> {
     (directory.zone() == Zone::Outside).then(|| Effect::Read(PathEffect { location: directory.clone(), extent: Extent::Tree }))
 }
 
-/// The file of a program name. Folders of the workspace are not searched: a program may be planted there.
+/// The file of a program name. Folders that commands write are not searched: a program may be planted there.
 pub(crate) fn program(sandboxer: &Sandboxer, name: &str) -> Option<PathBuf> {
-    let path = environment::search_path(std::env::var_os("PATH"));
-    let folders = std::env::split_paths(&path).filter(|folder| !folder.starts_with(sandboxer.files().root()));
-    folders.map(|folder| folder.join(name)).find(|path| is_executable(path))
-}
-
-pub(crate) fn is_executable(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+    environment::find_program(name, &sandboxer.files().writable())
 }
 
 /// The connections to the hosts that the call names.

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::io::{self, ErrorKind as IoErrorKind};
 use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
 use std::pin::{Pin, pin};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -36,12 +37,12 @@ pub(crate) struct ProgramRun {
     pub(crate) timeout: Duration,
 }
 
-/// Runs a program to its end, its timeout, or the cancellation.
-pub(crate) async fn run(mut command: CommandSpec, cancel: CancellationToken) -> Result<ProcessOutput, ToolError> {
+/// Runs a program to its end, its timeout, or the cancellation. Commands may change the programs in these roots.
+pub(crate) async fn run(mut command: CommandSpec, roots: &[PathBuf], cancel: CancellationToken) -> Result<ProcessOutput, ToolError> {
     if cancel.is_cancelled() {
         return Err(cancelled(&command.exec));
     }
-    let (group, child) = spawn(&command)?;
+    let (group, child) = spawn(&command, roots)?;
     let input = command.input.take().unwrap_or_default();
     let run = ProgramRun { input, output_limit: command.output_limit, timeout: command.timeout };
     let output = supervise(group, child, run, &cancel).await;
@@ -77,7 +78,7 @@ pub(crate) async fn supervise(
     }))
 }
 
-fn spawn(command: &CommandSpec) -> Result<(ProcessGroup, Child), ToolError> {
+fn spawn(command: &CommandSpec, roots: &[PathBuf]) -> Result<(ProcessGroup, Child), ToolError> {
     let exec = &command.exec;
     if !exec.program.is_absolute() {
         return Err(ToolError::execution(format!("{} is not an absolute path; the plan must name the file that runs", quoted(exec))));
@@ -88,7 +89,7 @@ fn spawn(command: &CommandSpec) -> Result<(ProcessGroup, Child), ToolError> {
         .args(&exec.arguments)
         .current_dir(&exec.directory)
         .env_clear()
-        .envs(environment::clean(&command.environment, false))
+        .envs(environment::with_programs_of_roots_last(environment::clean(&command.environment, false), roots))
         .stdin(if command.input.is_some() { Stdio::piped() } else { Stdio::null() })
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());

@@ -299,7 +299,8 @@ impl Sandboxer {
         if let Some((_, selected)) = all.iter().find(|(known, _)| *known == choice) {
             return Ok(Arc::clone(selected));
         }
-        let ShellOptions { launcher, container, .. } = self.options.clone();
+        let ShellOptions { launcher, mut container, .. } = self.options.clone();
+        container.roots = self.files.writable();
         let selected = Arc::new(haft_sandbox::select(&SelectionRequest { choice, required, launcher, container }, policy)?);
         all.push((choice, Arc::clone(&selected)));
         Ok(selected)

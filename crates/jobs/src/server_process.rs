@@ -113,7 +113,8 @@ fn start(server: &ServerCommand, sandboxer: &Sandboxer, socket: Option<PathBuf>)
         (command, Some(guard))
     } else {
         let mut command = ProcessSpec::new(&server.program, &server.directory).arguments(&server.arguments);
-        command.environment = environment::clean(&server.environment, false);
+        let roots = sandboxer.files().writable();
+        command.environment = environment::with_programs_of_roots_last(environment::clean(&server.environment, false), &roots);
         (command, None)
     };
     let command = sandboxer.options().launcher.with_guard(command);

@@ -122,7 +122,10 @@ impl Views {
             let home = host.clone().filter(|home| !is_shown(home)).unwrap_or_else(|| HOME.into());
             let toolchains = Toolchains::find(host.as_deref(), &home, &self.folder, paths);
             let file = self.folder.join("gitconfig");
-            let git_config = make_private(&self.folder).and_then(|()| git_identity::write(&file, GIT_EXCLUDES)).ok();
+            // Those of the system are not the user's to write.
+            let is_own = |root: &&PathBuf| root.parent().is_some() && !haft_sandbox::is_system_path(root);
+            let roots: Vec<PathBuf> = paths.writable.iter().chain(&paths.read_only).filter(is_own).cloned().collect();
+            let git_config = make_private(&self.folder).and_then(|()| git_identity::write(&file, GIT_EXCLUDES, &roots)).ok();
             UserView { home, toolchains, git_config: git_config.map(|()| file) }
         })
     }

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command as Process, Output, Stdio};
 
-use crate::command::{ProcessSpec, find_in_path};
+use crate::command::ProcessSpec;
 use crate::environment;
 use crate::error::SandboxError;
 use crate::landlock::LandlockRules;
@@ -24,8 +24,9 @@ pub(crate) const NAME: &str = "bubblewrap";
 const OLDEST: (u32, u32) = (0, 8);
 /// Retries where a mount of the host disappears meanwhile.
 const TRIES: u32 = 3;
-/// Usual install paths; then the `PATH` is searched.
-const INSTALL_PATHS: &[&str] = &["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap"];
+/// Install paths of the program.
+/// A program elsewhere on the `PATH` is not used: a command could have planted it.
+const INSTALL_PATHS: &[&str] = &["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap"];
 /// Paths inside, in the private `/run`.
 const LAUNCHER: &str = "/run/haft/launcher";
 const PROXY: &str = "/run/haft/proxy";
@@ -258,7 +259,7 @@ fn inner(policy: &SandboxPolicy, cgroup: Option<&Cgroup>, writable: Vec<PathBuf>
 }
 
 pub(crate) fn find() -> Option<PathBuf> {
-    INSTALL_PATHS.iter().map(PathBuf::from).find(|path| path.is_file()).or_else(|| find_in_path("bwrap").next())
+    INSTALL_PATHS.iter().map(PathBuf::from).find(|path| path.is_file())
 }
 
 fn run(program: &Path, arguments: &[OsString]) -> std::io::Result<Output> {

@@ -51,9 +51,15 @@ impl ProcessSpec {
     }
 }
 
-/// Files of this name in the absolute folders of the `PATH`.
-pub(crate) fn find_in_path(name: &str) -> impl Iterator<Item = PathBuf> + use<> {
+/// Files of this name in the absolute folders of the `PATH`, but none that lies in these roots: a command may have planted it there.
+pub(crate) fn find_in_path(name: &str, roots: &[PathBuf]) -> Vec<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
-    let paths: Vec<PathBuf> = env::split_paths(&path).filter(|folder| folder.is_absolute()).map(|folder| folder.join(name)).collect();
-    paths.into_iter().filter(|path| path.is_file())
+    let is_inside = |file: &PathBuf| {
+        let real = file.canonicalize().ok();
+        let folder = file.parent().and_then(|folder| folder.canonicalize().ok());
+        let ways = [Some(file), real.as_ref(), folder.as_ref()];
+        ways.into_iter().flatten().any(|way| roots.iter().any(|root| way.starts_with(root)))
+    };
+    let files = env::split_paths(&path).filter(|folder| folder.is_absolute()).map(|folder| folder.join(name));
+    files.filter(|file| file.is_file() && !is_inside(file)).collect()
 }

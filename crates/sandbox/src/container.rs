@@ -46,6 +46,8 @@ pub struct ContainerOptions {
     pub image: Option<ContainerImage>,
     /// Name of a running container to run commands in, instead of creating one.
     pub running: Option<String>,
+    /// Folders in which no engine is looked for: commands write there.
+    pub roots: Vec<PathBuf>,
 }
 
 /// Confines by a new container for each command.
@@ -69,24 +71,25 @@ impl Container {
     /// `Unavailable`, with a remedy.
     pub fn detect(options: &ContainerOptions, launcher: Launcher) -> Result<Arc<dyn Sandbox>, SandboxError> {
         if let Some(name) = &options.running {
-            return Ok(Arc::new(ExistingContainer::new(EngineClient::detect(options.engine)?, name, launcher)?));
+            return Ok(Arc::new(ExistingContainer::new(EngineClient::detect(options)?, name, launcher)?));
         }
         let image = options.image.clone().ok_or_else(|| {
             let remedy = "set 'sandbox.container.image' to the name of an image, or to a root folder";
             SandboxError::unavailable(NAME, "no image is configured", remedy)
         })?;
-        let client = EngineClient::detect(options.engine)?;
+        let client = EngineClient::detect(options)?;
         client.check(&image)?;
-        Ok(Arc::new(Self { client, image, runtime: None, launcher }.with_working_runtime()?))
+        Ok(Arc::new(Self { client, image, runtime: None, launcher }.with_working_runtime(&options.roots)?))
     }
 
     /// Podman's default runtime, `crun`, refuses a machine with both versions of control groups.
-    fn with_working_runtime(self) -> Result<Self, SandboxError> {
+    fn with_working_runtime(self, roots: &[PathBuf]) -> Result<Self, SandboxError> {
         if !self.client.is_podman() || !is_hybrid() {
             return Ok(self);
         }
         let why = "this machine has control groups of both versions, which 'crun' refuses";
-        let runtime = find_in_path("runc").next().ok_or_else(|| SandboxError::unavailable(NAME, why, "install 'runc'"))?;
+        let runtime =
+            find_in_path("runc", roots).into_iter().next().ok_or_else(|| SandboxError::unavailable(NAME, why, "install 'runc'"))?;
         Ok(self.runtime(runtime))
     }
 

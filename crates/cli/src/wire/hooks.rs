@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use haft_contract::Access;
 use haft_engine::{CommandHook, CommandHookSpec, Hook, WithheldHook};
 use haft_jobs::LocalProcesses;
 use haft_policy::StandardPolicy;
@@ -17,7 +18,10 @@ pub(super) fn hooks(settings: &Settings, policy: &StandardPolicy, folder: &Path)
         return Ok(Vec::new());
     }
     let groups = settings.tool_groups();
-    let runner = Arc::new(LocalProcesses::default());
+    let further = settings.config.workspace.roots.iter().filter(|root| root.access == Access::WorkspaceWrite);
+    let roots =
+        [folder, settings.workspace.as_path()].into_iter().chain(further.map(|root| root.path.as_path())).map(Path::to_owned).collect();
+    let runner = Arc::new(LocalProcesses::default().with_roots(roots));
     let hook = |hook: &haft_config::HookSettings| -> Result<Arc<dyn Hook>, Failure> {
         let made = CommandHook::new(spec(hook, folder), Arc::clone(&runner) as _, policy.vocabulary(), &groups);
         Ok(Arc::new(made.map_err(|why| Failure::config(format!("{}: {why}", hook.source)))?))

@@ -60,7 +60,8 @@ pub(super) fn demanded(options: ShellOptions, sandbox: SandboxDemand) -> ShellOp
 }
 
 fn containers(settings: &ContainerSettings) -> ContainerOptions {
-    ContainerOptions { engine: settings.engine, image: settings.image.as_deref().map(image), running: settings.running.clone() }
+    let (image, running) = (settings.image.as_deref().map(image), settings.running.clone());
+    ContainerOptions { engine: settings.engine, image, running, ..ContainerOptions::default() }
 }
 
 /// No image has a name that begins as a path does.

@@ -143,17 +143,27 @@ fn b07_what_is_too_much_is_refused_and_nobody_is_asked() {
 
 #[test]
 fn b12_a_program_planted_in_the_workspace_is_not_run_by_its_name() {
-    let world = World::new();
-    for name in ["git", "bwrap", "rg", "sort"] {
-        world.write(&format!("bin/{name}"), "#!/bin/sh\necho planted >> planted\n");
+    // Of a user: it runs outside the sandbox, as what Haft itself looks up does.
+    let hook = "[[hooks]]\nevent = 'before_tool_call'\nmatch = ['exec']\ncommand = 'sort --version >/dev/null'\n";
+    let world = World::with_config(hook);
+    for name in ["git", "bwrap", "rg", "sort", "podman", "docker"] {
+        let planted = world.path("planted");
+        world.write(&format!("bin/{name}"), &format!("#!/bin/sh\necho {name} >> '{}'\nexit 1\n", planted.display()));
         fs::set_permissions(world.file(&format!("bin/{name}")), fs::Permissions::from_mode(0o755)).unwrap();
     }
     symlink(world.file("bin"), world.path("link")).unwrap();
     let path = format!("{}:{}:.:bin:{}", world.file("bin").display(), world.path("link").display(), std::env::var("PATH").unwrap());
+    let call = |line: &str| world.run_with(&[("PATH", &path)], &["call", "exec", &json!({ "command": line }).to_string(), "--json"]);
+    let assert_none_ran = |when: &str| assert!(!world.path("planted").exists(), "{when}: {:?}", fs::read_to_string(world.path("planted")));
     for line in ["git --version", "echo x | sort"] {
-        let ran = world.run_with(&[("PATH", &path)], &["call", "exec", &json!({ "command": line }).to_string(), "--json"]);
+        let ran = call(line);
         assert_eq!((ran.code, &ran.json()["details"]["exit_code"]), (0, &json!(0)), "{ran:?}");
-        assert!(!world.file("planted").exists(), "{line}");
+        assert_none_ran(line);
+    }
+    for engine in ["podman", "docker"] {
+        world.configure(&format!("exec.host = 'container'\nsandbox.container = {{ image = 'none', engine = '{engine}' }}\n"));
+        call("true");
+        assert_none_ran(engine);
     }
 }
 

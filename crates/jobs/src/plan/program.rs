@@ -54,7 +54,7 @@ fn find_program(spec: &ProgramSpec, folder: &Path, sandboxer: &Sandboxer, direct
     let shown = display::escape_line(name);
     let program = if name.contains('/') {
         let path = Path::new(name).canonicalize().ok().filter(|path| path.starts_with(folder));
-        path.filter(|path| lookup::is_executable(path))
+        path.filter(|path| environment::is_executable(path))
             .ok_or_else(|| format!("'{shown}' is missing, is not executable, or lies outside the folder of its plugin"))
     } else {
         lookup::program(sandboxer, name)

@@ -7,14 +7,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::environment;
+
 /// The keys that are passed on.
 const KEYS: &str = r"^(user\.(name|email)|init\.defaultbranch)$";
 /// Settings of the machine, which the generated file replaces.
 const SYSTEM: &str = "/etc/gitconfig";
 
-/// Writes the generated settings, with a list of what is to be ignored.
-pub(super) fn write(file: &Path, excludes: &str) -> io::Result<()> {
-    replace(file, &render(&read().unwrap_or_default(), excludes))
+/// Writes the generated settings, with a list of what is to be ignored. Git itself is not taken from these roots.
+pub(super) fn write(file: &Path, excludes: &str, roots: &[PathBuf]) -> io::Result<()> {
+    replace(file, &render(&read(roots).unwrap_or_default(), excludes))
 }
 
 /// Writes a file, unless it is like that already.
@@ -64,8 +66,8 @@ fn pattern(path: &str) -> String {
 }
 
 /// The settings of the user, each as its key, a newline and its value.
-fn read() -> Option<Vec<(String, String)>> {
-    let mut git = Command::new("git");
+fn read(roots: &[PathBuf]) -> Option<Vec<(String, String)>> {
+    let mut git = Command::new(environment::find_program("git", roots)?);
     git.args(["config", "--global", "--includes", "--null", "--get-regexp", KEYS]).current_dir("/").stdin(Stdio::null());
     let output = git.output().ok().filter(|output| output.status.success())?;
     let text = String::from_utf8(output.stdout).ok()?;

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Command as Process, Stdio};
 
-use super::{ContainerImage, NAME};
+use super::{ContainerImage, ContainerOptions, NAME};
 use crate::command::{ProcessSpec, find_in_path};
 use crate::error::SandboxError;
 use haft_contract::ContainerEngine;
@@ -33,15 +33,15 @@ impl EngineClient {
     }
 
     /// Finds a client that responds.
-    pub(super) fn detect(engine: ContainerEngine) -> Result<Self, SandboxError> {
+    pub(super) fn detect(options: &ContainerOptions) -> Result<Self, SandboxError> {
         let mut reasons = Vec::new();
-        for client in programs(engine).iter().flat_map(|name| find_in_path(name)).map(Self::new) {
+        for client in programs(options.engine).iter().flat_map(|name| find_in_path(name, &options.roots)).map(Self::new) {
             match client.query(&["info"]) {
                 Ok(_) => return Ok(client),
                 Err(reason) => reasons.push(reason),
             }
         }
-        let names = programs(engine).join("' or '");
+        let names = programs(options.engine).join("' or '");
         let why = if reasons.is_empty() { format!("'{names}' is not installed") } else { reasons.join("; ") };
         Err(SandboxError::unavailable(
             NAME,
