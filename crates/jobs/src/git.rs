@@ -7,6 +7,7 @@ mod apply;
 mod config;
 mod content;
 mod evaluate;
+mod foreign_owners;
 mod hidden_entries;
 mod index;
 mod layer;
@@ -24,6 +25,7 @@ mod upper;
 mod worktree;
 
 pub(crate) use self::config::normalize;
+pub(crate) use self::foreign_owners::is_foreign;
 pub(crate) use self::layer::{GitOverlays, RemovedRepository};
 pub(crate) use self::new::{NewRepository, sanitize_new};
 pub(crate) use self::place::place_repository;

@@ -200,8 +200,11 @@ fn make_private(path: &Path) -> io::Result<()> {
 /// Creates a directory with the owner and mode of another one: those of the upper layer are the visible ones.
 fn create_like(path: &Path, other: &Metadata) -> io::Result<()> {
     make_private(path)?;
-    // Only root can, and only root would appear as another owner.
-    chown(path, Some(other.uid()), Some(other.gid())).ok();
+    // Only root appears as another owner. The sandbox of a user knows no group but the user's own, and nobody can make anything in a
+    // directory of an unknown one.
+    if rustix::process::geteuid().is_root() {
+        chown(path, Some(other.uid()), Some(other.gid())).ok();
+    }
     fs::set_permissions(path, Permissions::from_mode(other.mode() & 0o7777))
 }
 

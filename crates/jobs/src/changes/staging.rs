@@ -1,8 +1,8 @@
 //! The staging of a run: its private folder with an overlay, until its changes are read.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder, File, Metadata};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -12,11 +12,13 @@ use haft_host::LocalFiles;
 use haft_sandbox::Overlay;
 use haft_text::display;
 use ring::rand::{SecureRandom, SystemRandom};
+use rustix::process::geteuid;
 
 use super::interrupted;
 use super::overlay::{OverlayChanges, read_changes};
 use super::repositories::{StagedRepository, find_repositories};
 use super::{ID_PREFIX, SET_FILE, StoredChanges};
+use crate::git::is_foreign;
 use crate::sandboxer::unavailable;
 
 /// `OVERLAYFS_SUPER_MAGIC` of the kernel.
@@ -142,8 +144,19 @@ pub(crate) fn staging_gap(sets: &Path, roots: &[PathBuf]) -> Option<&'static str
     if roots.iter().any(|root| existing.starts_with(root)) {
         return Some("the data folder lies in the workspace");
     }
-    let is_overlay = rustix::fs::statfs(&existing).is_ok_and(|found| found.f_type == OVERLAY_FILE_SYSTEM);
-    is_overlay.then_some("the data folder lies on an overlay, as in a container")
+    if rustix::fs::statfs(&existing).is_ok_and(|found| found.f_type == OVERLAY_FILE_SYSTEM) {
+        return Some("the data folder lies on an overlay, as in a container");
+    }
+    let is_shared = !geteuid().is_root() && roots.iter().any(|root| is_of_another_group(root));
+    is_shared.then_some("the files of the workspace belong to another user or group, and the kernel copies no such file into an overlay")
+}
+
+/// Whether a root has an owner whom the sandbox of this user does not know, or a file in it that the user owns has such a group. It is
+/// rarely true of folders below alone.
+fn is_of_another_group(root: &Path) -> bool {
+    let mut entries = fs::read_dir(root).into_iter().flatten().flatten().filter_map(|entry| entry.metadata().ok());
+    let is_own = |entry: &Metadata| entry.uid() == geteuid().as_raw();
+    fs::metadata(root).is_ok_and(|root| is_foreign(&root)) || entries.any(|entry| is_own(&entry) && is_foreign(&entry))
 }
 
 /// Writes a new file that only the user may read.

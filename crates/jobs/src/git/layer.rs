@@ -11,6 +11,7 @@ use std::time::SystemTime;
 
 use haft_contract::{FileIdentity, GitReport};
 
+use super::foreign_owners::fill_upper;
 use super::hidden_entries::HiddenEntries;
 use super::report::Reporter;
 use super::settle::settle;
@@ -125,6 +126,7 @@ impl GitOverlays {
 impl GitLayer {
     fn open(path: PathBuf, upper: PathBuf, roots: &[PathBuf], hidden: &[PathBuf]) -> io::Result<Self> {
         let lower = Tree::open_in(&path, roots)?;
+        fill_upper(&lower, &upper);
         let index = keep_index(&lower, &path, &upper);
         let versions = KNOWN.map(|name| version(&lower, Path::new(name)));
         let worktree = path.parent().unwrap_or(&path);

@@ -117,17 +117,33 @@ impl Tree {
         self.make_folder(path.parent().unwrap_or(Path::new("")))
     }
 
-    /// Creates a folder and the missing ones above it.
+    /// Creates a folder and the missing ones above it. In a repository that a group shares, they are the group's as well.
     pub(crate) fn make_folder(&self, path: &Path) -> io::Result<()> {
-        let mut here = self.0.try_clone()?;
+        let mut here = Self(self.0.try_clone()?);
         for name in names_of(path)? {
-            match mkdirat(&here, name, Mode::from_raw_mode(0o755)) {
-                Ok(()) | Err(Errno::EXIST) => {}
-                Err(error) => return Err(error.into()),
+            let is_new = match mkdirat(&here.0, name, Mode::from_raw_mode(0o755)) {
+                Err(Errno::EXIST) => false,
+                made => made.map(|()| true)?,
+            };
+            let folder = Self(openat(&here.0, name, DIRECTORY, Mode::empty())?);
+            if is_new {
+                folder.share_like(&here)?;
             }
-            here = openat(&here, name, DIRECTORY, Mode::empty())?;
+            here = folder;
         }
         Ok(())
+    }
+
+    /// Lets a group write to the folder that may write to the one above it.
+    fn share_like(&self, above: &Self) -> io::Result<()> {
+        use std::os::fd::AsRawFd;
+        let mode = above.metadata()?.mode() & 0o7777;
+        if mode & 0o020 == 0 {
+            return Ok(());
+        }
+        // The handle itself may be one that only names the folder.
+        let by_name = rustix::fs::chmod(format!("/proc/self/fd/{}", self.0.as_raw_fd()), Mode::from_raw_mode(mode));
+        Ok(by_name.or_else(|_| rustix::fs::fchmod(&self.0, Mode::from_raw_mode(mode)))?)
     }
 
     /// What is known of an entry, also of a link; `None` if there is none.

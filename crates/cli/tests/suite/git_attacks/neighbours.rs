@@ -1,8 +1,10 @@
 //! What Git is for works in the default configuration without a question, and the user's Git outside sees it.
 
+use std::fs;
 use std::sync::Mutex;
 
 use super::super::effects::{Scene, on_threads, run_line, run_unsandboxed, user_git_text};
+use super::super::harness::{haft, is_root};
 use super::{Start, start};
 use Start::{Files, Nested, Repository, Submodule, Worktree};
 
@@ -97,6 +99,49 @@ fn git_neighbours_work_outside_too() {
     });
     let wrong = wrong.into_inner().unwrap();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A project that a group shares, or one that was given to a user with `chown ann`: the sandbox of an ordinary user does not know the
+/// group of its files.
+#[test]
+fn git_works_for_an_ordinary_user_in_a_project_of_another_group() {
+    if is_root() {
+        check_git_in_project_of_another_group("--clear-groups");
+        check_git_in_project_of_another_group("--groups=54321");
+    }
+}
+
+fn check_git_in_project_of_another_group(groups: &str) {
+    let scene = start(Start::Worktree);
+    let program = |words: &[&str]| {
+        let output = scene.program(words[0]).args(&words[1..]).output().unwrap();
+        String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+    };
+    let as_user = |words: &[&str]| program(&[&["setpriv", "--reuid=65534", "--regid=65534", groups][..], words].concat());
+    // The user does not reach the build folder.
+    let copy = scene.path("haft").display().to_string();
+    fs::copy(haft(), &copy).unwrap();
+    let (whole, workspace) = (scene.path("").display().to_string(), scene.file("").display().to_string());
+    program(&["chown", "-R", "65534:65534", &whole]);
+    program(&["chown", "-R", "65534:54321", &workspace]);
+    program(&["find", &workspace, "-type", "d", "-exec", "chmod", "g+ws", "{}", "+"]);
+    for (line, wanted) in [
+        ("echo more >> a.txt && git add -A && git commit -qm shared && git log -1 --format=%s", "shared"),
+        ("git switch -qc deep/er/topic && echo t > t && git add t && git commit -qm topic && git branch --show-current", "deep/er/topic"),
+        ("echo s >> a.txt && git stash -q && git stash pop -q && git diff --stat | cat", "a.txt"),
+        ("git checkout -q a.txt && git switch -q main && git rebase -q deep/er/topic && git tag -a v1 -m one && git describe", "v1"),
+        ("git -C tree commit -q --allow-empty -m linked && git -C tree log -1 --format=%s", "linked"),
+        ("git fetch -q . side:refs/heads/copy && git gc -q && git fsck && git reflog | wc -l && echo sound", "sound"),
+        ("git commit -q --allow-empty -m 'after all of it' && git log -2 --format=%s", "after all of it"),
+    ] {
+        let said = as_user(&[&copy, "call", "exec", "--command", &format!("set -e; {line}")]);
+        assert!(said.contains(wanted) && !said.contains("error"), "{groups}, {line}: {said}");
+    }
+    assert_eq!(as_user(&["git", "log", "-2", "--format=%s"]), "after all of it\ntopic\n");
+    // What is new in the repository is the group's as well.
+    assert_eq!(as_user(&["find", ".git/objects", ".git/refs", "-type", "d", "!", "-perm", "-g+w"]), "", "{groups}");
+    let state = [&["git", "status", "--short", "a.txt"][..], &["git", "fsck", "--no-dangling"], &["git", "branch", "--show-current"]];
+    assert_eq!(state.map(as_user), ["", "", "main\n"], "{groups}");
 }
 
 #[test]
