@@ -65,6 +65,8 @@ fn commands_are_taken_back_with_all_their_changes() {
         "mv src lib",
         "chmod 600 notes.txt && mkdir -p new/folder && echo 1 > new/file && ln -s notes.txt link",
         "python3 -c \"import shutil; shutil.rmtree('src'); open('src', 'w').write('now a file')\"",
+        "rm notes.txt && mkdir -p notes.txt/deep/er && touch notes.txt/x notes.txt/deep/er/y && rm -r src",
+        "mv notes.txt /tmp/n && mkdir notes.txt && mv /tmp/n notes.txt/index.txt && echo more >> notes.txt/index.txt",
         "sh -c 'rm -rf src; exit 7'",
     ] {
         let result = exec(&world, command);

@@ -39,9 +39,19 @@ pub(super) async fn restore(at: Location, image: PreImage, journal: &dyn Journal
             let old = Old { content, mode, metadata_from, modified };
             change(journal, move |stop| put_back(&there, old, after.as_deref(), &stop)).await?;
         }
-        RestoredEntry::Nothing => take_away(there, after, journal).await?,
+        RestoredEntry::Nothing => {
+            let here = at.clone();
+            if after.is_some() || !blocking(move || Ok(has_no_folder(&here))).await? {
+                take_away(there, after, journal).await?;
+            }
+        }
     }
     blocking(move || remove_empty(&at, &created_directories)).await
+}
+
+/// Whether nothing can be at a location, because a file or a link is back in the place of a folder above it.
+fn has_no_folder(at: &Location) -> bool {
+    RootedPath::from_location(at).is_ok_and(|place| matches!(Parent::open(place).err(), Some(Errno::NOTDIR | Errno::LOOP)))
 }
 
 /// What a file held, and its permissions.
@@ -120,7 +130,7 @@ fn remove_empty(at: &Location, created: &[PathBuf]) -> Result<(), ToolError> {
     let place = RootedPath::from_location(at)?;
     for directory in created.iter().rev().filter(|directory| is_above(directory, at.path())) {
         match remove_directory(place, directory) {
-            Ok(()) | Err(Errno::NOENT) => {}
+            Ok(()) | Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
             Err(Errno::NOTEMPTY | Errno::EXIST) => return Ok(()),
             Err(errno) => return Err(failed(FileAction::Remove, at, errno)),
         }
