@@ -70,7 +70,17 @@ fn program_files(name: &str) -> BTreeSet<PathBuf> {
         return BTreeSet::from([PathBuf::from(name)]);
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
-    files_in(name, std::env::split_paths(&path).chain(PROGRAM_FOLDERS.iter().map(PathBuf::from)))
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).chain(PROGRAM_FOLDERS.iter().map(PathBuf::from)).collect();
+    let mut files = files_in(name, folders.iter().cloned());
+    files.extend(own_folders(name, &folders));
+    files
+}
+
+/// Folders beside those of programs in which a program keeps copies of itself and its commands, as Git does in `libexec/git-core`.
+fn own_folders(name: &str, folders: &[PathBuf]) -> BTreeSet<PathBuf> {
+    let prefixes = folders.iter().filter_map(|folder| folder.canonicalize().ok()?.parent().map(Path::to_owned));
+    let named = prefixes.flat_map(|prefix| ["lib", "libexec"].map(|part| prefix.join(part).join(format!("{name}-core"))));
+    named.filter_map(|folder| folder.canonicalize().ok()).filter(|folder| folder.is_dir()).collect()
 }
 
 fn files_in(name: &str, folders: impl Iterator<Item = PathBuf>) -> BTreeSet<PathBuf> {
@@ -113,6 +123,19 @@ mod tests {
         assert_eq!(program_files("/opt/x/tool"), BTreeSet::from([PathBuf::from("/opt/x/tool")]));
         assert!(!program_files("cat").is_empty());
         assert!(program_files("no-such-program").is_empty());
+    }
+
+    #[test]
+    fn folder_with_the_commands_of_a_program_goes_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for name in ["usr/bin", "usr/lib/tool-core", "usr/libexec/tool-core", "usr/lib/other-core"] {
+            std::fs::create_dir_all(root.join(name)).unwrap();
+        }
+        std::os::unix::fs::symlink("usr/bin", root.join("bin")).unwrap();
+        let expected = ["usr/lib/tool-core", "usr/libexec/tool-core"].map(|name| root.join(name));
+        assert_eq!(own_folders("tool", &[root.join("bin"), root.join("missing")]), BTreeSet::from(expected));
+        assert_eq!(own_folders("bin", &[root.join("bin")]), BTreeSet::new());
     }
 
     #[test]
