@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, ResolveFlags};
@@ -215,7 +216,18 @@ impl NewRoot {
         let terminals = [("ptmxmode", OsStr::new("0666")), ("mode", OsStr::new("620"))];
         let terminals = new_mount("devpts", &terminals, MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC)?;
         self.attach(&terminals, &at.join("pts"), TargetKind::Folder)?;
+        if let Some(terminal) = self.own_terminal() {
+            self.bind(&terminal, &at.join("console"), DEVICE)?;
+        }
         LINKS.iter().try_for_each(|(name, target)| self.link(OsStr::new(target), &at.join(name)))
+    }
+
+    /// The terminal on standard input. It is not among the terminals of the sandbox, and programs that ask for the name of theirs, such
+    /// as `tty`, look for it in `/dev`.
+    fn own_terminal(&self) -> Option<OwnedFd> {
+        let name = rustix::fs::readlinkat(&self.old, "proc/self/fd/0", Vec::new()).ok()?;
+        let path = Path::new(OsStr::from_bytes(name.as_bytes()));
+        path.starts_with("/dev/pts").then(|| self.look_up_old(path).ok()).flatten()
     }
 
     fn processes(&self, at: &Path) -> rustix::io::Result<()> {
