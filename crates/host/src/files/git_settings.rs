@@ -80,6 +80,10 @@ fn setting_use(section: &str, name: &str) -> Option<SettingUse> {
         | ("uploadpack", "packobjectshook")
         | ("difftool" | "mergetool", "cmd" | "path")
         | ("trailer", "command" | "cmd")
+        | ("remote", "uploadpack" | "receivepack")
+        | ("submodule", "update")
+        | ("tar", "command")
+        | ("gc", "recentobjectshook")
         | ("pager", _) => Some(SettingUse::Command),
         _ => None,
     }
@@ -200,6 +204,8 @@ mod tests {
             ("[filter \"x\"]\n clean = python3 clean.py src/\n", &["clean.py"]),
             ("[core]\n fsmonitor = tools/\\\nwatch\n", &["tools/watch"]),
             ("[core]\n fsmonitor = true\n", &[]),
+            ("[remote \"o\"]\n uploadpack = ./up\n[submodule \"s\"]\n update = !tools/s\n path = a/b\n", &["tools/s", "up"]),
+            ("[tar \"x\"]\n command = sh -c tools/pack\n[gc]\n recentObjectsHook = ./recent\n", &["recent", "tools/pack"]),
             ("[includeIf \"gitdir:/a]/\"] path = ../settings\n", &["settings"]),
             ("[alias]\n st = !./tools/st\n[remote \"o\"]\n url = ./other\n", &[]),
         ] {
