@@ -76,13 +76,12 @@ fn setting_use(section: &str, name: &str) -> Option<SettingUse> {
         | ("credential", "helper")
         | ("sequence", "editor")
         | ("interactive", "difffilter")
-        | ("hook", "command")
+        | ("hook" | "tar", "command")
         | ("uploadpack", "packobjectshook")
         | ("difftool" | "mergetool", "cmd" | "path")
         | ("trailer", "command" | "cmd")
         | ("remote", "uploadpack" | "receivepack")
         | ("submodule", "update")
-        | ("tar", "command")
         | ("gc", "recentobjectshook")
         | ("pager", _) => Some(SettingUse::Command),
         _ => None,
