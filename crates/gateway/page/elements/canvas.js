@@ -20,6 +20,7 @@ export default function canvasPanel(sessionId, parent) {
   const stage = h('div.stage', over);
   const element = h('section.drawing', { label: 'Canvas of the agent' }, inRow(title, slider, source, allow, wide, hide), stage);
   let isSource = false;
+  let again = null;
   let frame = null;
   let newest = {};
   let key = '';
@@ -96,14 +97,14 @@ export default function canvasPanel(sessionId, parent) {
     name(number, isShown && newest.source);
     fill(over);
     if (over.hidden) return;
-    load(
-      over,
-      () => api.get(sessionPath(sessionId, `/canvas/versions/${number}`)),
-      (version) => {
-        name(number, version.source);
-        return isSource ? renderedOutput(version.source_html) : oldFrame(version);
-      },
-    );
+    if (again) again();
+    else again = load(over, () => api.get(sessionPath(sessionId, `/canvas/versions/${slider.value}`)), drawVersion);
+  }
+  /** The version that was asked for last: `load` passes over answers that come later than newer ones. */
+  function drawVersion(version) {
+    if (over.hidden) return null;
+    name(Number(slider.value), version.source);
+    return isSource ? renderedOutput(version.source_html) : oldFrame(version);
   }
 
   function name(number, from) {

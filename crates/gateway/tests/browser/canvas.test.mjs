@@ -176,6 +176,26 @@ describe('canvas', { timeout: 240_000 }, () => {
     await page.until('newest version', () => document.querySelectorAll('.drawing iframe').length === 1);
     await turn({ action: 'eval', java_script: '1' });
     assert.ok(!model.asked.slice(before).some((body) => body.includes("the user chose 'old'")), 'an old version sends nothing');
+    // An answer that comes late does not take the place of what was chosen after it.
+    const shown = () => page.evaluate(() => [document.querySelector('.drawing small').textContent, document.querySelectorAll('.drawing iframe').length]);
+    const [title] = await shown();
+    await page.evaluate(() => {
+      const ask = window.fetch;
+      window.fetch = async (url, ...rest) => {
+        const answer = await ask(url, ...rest);
+        if (`${url}`.includes('/canvas/versions/')) await new Promise((arrive) => Object.assign(window, { arrive, fetch: ask }));
+        return answer;
+      };
+      document.querySelector('.drawing [type=range]').focus();
+    });
+    await page.press('ArrowLeft');
+    await page.until('answer that is held back', () => window.arrive !== undefined);
+    await page.press('ArrowRight');
+    await page.evaluate(() => {
+      window.arrive();
+      return new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn(null))));
+    });
+    assert.deepEqual(await shown(), [title, 1]);
     // Folded, it works for the agent all the same.
     await page.click('button', 'Hide');
     await page.until('no stage', () => document.querySelector('.drawing').offsetHeight < 60);
