@@ -26,18 +26,22 @@ pub(crate) async fn stored_items(
     limit: usize,
 ) -> Result<(Vec<ItemView>, Option<u64>), StoreError> {
     let mut from = before.saturating_sub(limit as u64);
-    // A page begins with an answer, not with results whose calls would be missing.
     let mut records = sessions.messages(session, from, limit).await?;
     records.retain(|record| record.number < before);
-    while from > 0 && records.first().is_some_and(|record| record.kind == "results") {
+    // A page begins with an answer, not with results whose calls would be missing, nor between calls that were begun and their answer.
+    while from > 0 {
+        let mut earlier = sessions.messages(session, from - 1, 1).await?;
+        let is_cut = records.first().is_some_and(|record| record.kind == "results") || earlier.iter().any(|record| record.kind == "begun");
+        if !is_cut {
+            break;
+        }
         from -= 1;
-        let mut earlier = sessions.messages(session, from, 1).await?;
         earlier.append(&mut records);
         records = earlier;
     }
-    let has_calls = records.iter().any(|record| record.kind == "assistant");
+    let has_calls = records.iter().any(|record| record.kind == "assistant" || record.kind == "begun");
     let history = if has_calls { recorded_calls(calls, session).await? } else { HashMap::new() };
-    let mut transcript = Transcript { session, history, prices, items: Vec::new() };
+    let mut transcript = Transcript { session, history, prices, begun: Vec::new(), items: Vec::new() };
     for record in &records {
         transcript.take(record);
     }
@@ -53,13 +57,22 @@ struct Transcript<'a> {
     session: &'a str,
     history: HashMap<String, CallRecord>,
     prices: &'a Prices,
+    /// Calls whose answer has not come yet. The answer of a process that was killed never comes.
+    begun: Vec<(&'a MessageRecord, Block)>,
     items: Vec<ItemView>,
 }
 
-impl Transcript<'_> {
-    fn take(&mut self, record: &MessageRecord) {
+impl<'a> Transcript<'a> {
+    fn take(&mut self, record: &'a MessageRecord) {
         // An entry of a kind that this version does not know is not shown.
         let Some(entry) = LedgerEntry::read(&record.kind, &record.body) else { return };
+        match &entry {
+            LedgerEntry::Begun { call } => return self.begun.push((record, call.clone())),
+            // It contains the calls.
+            LedgerEntry::Assistant { .. } => self.begun.clear(),
+            LedgerEntry::Heard { .. } => {}
+            _ => self.add_interrupted(),
+        }
         match entry {
             LedgerEntry::User { message } => self.user(record, &message),
             LedgerEntry::Assistant { message, model, usage, .. } => self.assistant(record, &message, &model, usage),
@@ -69,8 +82,14 @@ impl Transcript<'_> {
                 let html = render::markdown(&text);
                 self.add(record, 0, ItemContent::Summary { text, html });
             }
-            // The answer that follows contains the call.
             _ => {}
+        }
+    }
+
+    /// The calls of an answer that was cut off.
+    fn add_interrupted(&mut self) {
+        for (record, call) in std::mem::take(&mut self.begun) {
+            self.add_call(record, 0, &call);
         }
     }
 
@@ -100,16 +119,7 @@ impl Transcript<'_> {
                 Block::Thinking { text, .. } if !text.trim().is_empty() => {
                     self.add(record, part, ItemContent::Thinking { text: text.clone() });
                 }
-                Block::Call { id, name, arguments, .. } => {
-                    let unrecorded = || {
-                        let mut call = CallView::begin(self.session, "", id, name, arguments);
-                        (call.state, call.started) = (CallState::Interrupted, at.clone());
-                        call
-                    };
-                    let call = self.history.get(id).map_or_else(unrecorded, CallView::recorded);
-                    let response = format!("m{}", record.number);
-                    self.add(record, part, ItemContent::Call { response, call: Box::new(call) });
-                }
+                Block::Call { .. } => self.add_call(record, part, block),
                 _ => {}
             }
         }
@@ -120,6 +130,18 @@ impl Transcript<'_> {
         let cost = dollars(self.prices.find(model).map(|price| price.cost(usage)));
         let view = AnswerUsage { input_tokens: usage.input, output_tokens: usage.output, cached_tokens: usage.cached, cost };
         (usage != Usage::default()).then_some(view)
+    }
+
+    fn add_call(&mut self, record: &MessageRecord, part: usize, block: &Block) {
+        let Block::Call { id, name, arguments, .. } = block else { return };
+        let unrecorded = || {
+            let mut call = CallView::begin(self.session, "", id, name, arguments);
+            (call.state, call.started) = (CallState::Interrupted, timestamp(record.created));
+            call
+        };
+        let call = self.history.get(id).map_or_else(unrecorded, CallView::recorded);
+        let response = format!("m{}", record.number);
+        self.add(record, part, ItemContent::Call { response, call: Box::new(call) });
     }
 
     /// Results belong to their calls; what the user said meanwhile is an item of its own.
@@ -163,4 +185,64 @@ impl Transcript<'_> {
 fn text_of(message: &Message) -> String {
     let texts = message.blocks.iter().filter_map(|block| if let Block::Text { text, .. } = block { Some(text.as_str()) } else { None });
     texts.collect::<Vec<_>>().join("\n\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_provider::StopReason;
+    use haft_store::{InMemoryCallLog, InMemorySessionStore, NewMessage, NewSession};
+
+    use super::*;
+
+    fn call(id: &str) -> Block {
+        Block::Call { id: id.into(), name: "exec".into(), arguments: "{}".into(), opaque: None }
+    }
+
+    fn entries() -> Vec<LedgerEntry> {
+        let answer = |ids: &[&str]| LedgerEntry::Assistant {
+            message: Message::assistant(ids.iter().map(|id| call(id)).collect()),
+            model: "m".into(),
+            stop: StopReason::ToolCalls,
+            usage: Usage::default(),
+        };
+        let result = |id: &str| Block::Result { id: id.into(), name: "exec".into(), content: Vec::new(), is_error: false };
+        let results = |ids: &[&str]| LedgerEntry::Results {
+            message: Message { role: haft_provider::Role::User, blocks: ids.iter().map(|id| result(id)).collect() },
+        };
+        let begun = |id: &str| LedgerEntry::Begun { call: call(id) };
+        vec![
+            LedgerEntry::User { message: Message::user("go") },
+            begun("a"),
+            begun("b"),
+            answer(&["a", "b"]),
+            results(&["a", "b"]),
+            begun("c"),
+            begun("d"),
+            // The process was killed before the answer was whole.
+            results(&["c", "d"]),
+            LedgerEntry::User { message: Message::user("continue") },
+        ]
+    }
+
+    #[tokio::test]
+    async fn calls_of_an_answer_that_was_cut_off_are_items_once_on_every_page() {
+        let (sessions, calls) = (InMemorySessionStore::default(), InMemoryCallLog::default());
+        let session = sessions.create(NewSession::new("main", std::path::Path::new("/w"))).await.unwrap().id;
+        let messages = entries().iter().map(|entry| NewMessage::new(entry.kind(), serde_json::to_string(entry).unwrap())).collect();
+        sessions.append(&session, None, messages).await.unwrap();
+        for limit in 1..=10 {
+            let (mut before, mut ids) = (9, Vec::new());
+            loop {
+                let (items, next) = stored_items(&sessions, &calls, &Prices::default(), &session, before, limit).await.unwrap();
+                let of_page = items.iter().filter_map(|item| match &item.content {
+                    ItemContent::Call { call, .. } => Some(call.id.clone()),
+                    _ => None,
+                });
+                ids.splice(0..0, of_page);
+                let Some(next) = next else { break };
+                before = next;
+            }
+            assert_eq!(ids, ["a", "b", "c", "d"], "pages of {limit}");
+        }
+    }
 }
