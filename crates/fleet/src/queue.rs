@@ -86,7 +86,7 @@ impl FleetQueue {
         let replicas = if servers.len() >= CLUSTER { CLUSTER } else { 1 };
         let failed = |said: String| FleetError::Queue { queue: format!("nats://{name}"), said };
         let options = ConnectOptions::new().name("haft").connection_timeout(PATIENCE).request_timeout(Some(PATIENCE));
-        let client = options.connect(servers).await.map_err(|error| failed(error.to_string()))?;
+        let client = with_login(options, &servers).connect(servers).await.map_err(|error| failed(error.to_string()))?;
         let mut context = jetstream::new(client.clone());
         context.set_timeout(PATIENCE);
         let queue = Self { client, context, name: format!("nats://{name}"), replicas };
@@ -167,12 +167,31 @@ fn addresses(address: &str) -> Result<Vec<ServerAddr>, FleetError> {
     let parts = address.split(',').map(str::trim).filter(|part| !part.is_empty());
     // What is wrong must not show the password.
     let parse = |part: &str| match part.split_once("://") {
+        Some((_, rest)) if has_late_login(rest) => {
+            Err(FleetError::Address("a '/' of the password is written as %2F, a '?' as %3F and a '#' as %23".to_owned()))
+        }
         Some(("nats" | "tls", _)) => part.parse().map_err(|_| FleetError::Address("it cannot be read".to_owned())),
         Some((scheme, _)) => Err(FleetError::Address(format!("{scheme} is no kind of queue that haft knows"))),
         None => Err(FleetError::Address("it has no scheme".to_owned())),
     };
     let servers = parts.map(parse).collect::<Result<Vec<_>, _>>()?;
     if servers.is_empty() { Err(FleetError::Address("it is empty".to_owned())) } else { Ok(servers) }
+}
+
+/// Whether there is an `@` after the host has ended: then the beginning of a password would be taken for the host.
+fn has_late_login(rest: &str) -> bool {
+    rest.find(['/', '?', '#']).is_some_and(|end| rest[end..].contains('@'))
+}
+
+/// With the user and the password of the first address that has some; a name without a password is a token. The client itself uses none.
+fn with_login(options: ConnectOptions, servers: &[ServerAddr]) -> ConnectOptions {
+    let decode = haft_text::percent::decode;
+    let login = servers.iter().find_map(|server| Some((decode(server.username()?), server.password().map(decode))));
+    match login {
+        Some((user, Some(password))) => options.user_and_password(user, password),
+        Some((token, None)) => options.token(token),
+        None => options,
+    }
 }
 
 fn work_stream() -> stream::Config {
@@ -215,6 +234,8 @@ mod tests {
             ("hunter2", "it has no scheme"),
             ("", "it is empty"),
             ("nats://user:hunter2@host:port", "it cannot be read"),
+            ("nats://hunter2/x@host", "a '/' of the password is written as %2F"),
+            ("nats://a, nats://user:hunter2#x@host", "a '/' of the password"),
         ] {
             let said = addresses(address).unwrap_err().to_string();
             assert!(said.contains(why) && said.contains("write nats://host:4222") && !said.contains("hunter2"), "{said}");

@@ -10,6 +10,7 @@ mod suite {
     mod events;
     mod killed;
     mod leases;
+    mod logins;
     mod messages;
     mod metrics;
     mod names;

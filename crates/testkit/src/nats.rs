@@ -53,6 +53,11 @@ impl NatsServer {
         })
     }
 
+    /// Its port.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     /// Its address.
     pub fn address(&self) -> String {
         format!("nats://127.0.0.1:{}", self.port)
