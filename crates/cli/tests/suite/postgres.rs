@@ -115,6 +115,7 @@ fn address_that_is_none_is_wrong_usage_and_shows_no_password() {
         ("mysql://user:hunter2@host/x", "mysql is no kind of server that haft knows"),
         ("hunter2", "it is no kind of server that haft knows"),
         ("postgres://user:hunter2@host:port/x", "invalid value for option"),
+        ("postgres://user:pass@hunter2@host/x", "an '@' of the password is written as %40"),
         ("postgres://user:hunter2@host/x?sslmode=hunter2", "invalid value for option"),
     ] {
         for command in [&["history"][..], &["sessions", "list"], &["prune"]] {

@@ -35,6 +35,7 @@ haft_contract::opaque_debug!(Server: name = name);
 impl Server {
     /// Of an address such as `postgres://user@host/database`; `postgresql://` is the same.
     pub(super) fn new(address: &str, options: &PostgresOptions) -> Result<Self, StoreError> {
+        check_escapes(address)?;
         let mut config: Config = address.parse().map_err(|error| {
             // What is wrong with it must not show the password that is in it.
             let said = Failure::from(error).to_store_error("").to_string();
@@ -95,6 +96,17 @@ impl Server {
     }
 }
 
+/// The host begins after the first `@`. One more, or one after the options have begun, is of a password, whose end would be taken for the
+/// host, and be shown as such.
+fn check_escapes(address: &str) -> Result<(), StoreError> {
+    let after_scheme = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let Some((login, rest)) = after_scheme.split_once('@') else { return Ok(()) };
+    if login.contains('?') || rest.contains('@') {
+        return Err(StoreError::WrongAddress("an '@' of the password is written as %40, and a '?' as %3F".to_owned()));
+    }
+    Ok(())
+}
+
 /// Statements that write take whole columns, and the server would plan each of them anew, which takes as long as writing a row: it does not
 /// know that a plan for one number of rows is as good for another.
 fn use_generic_plans<'a>(client: &'a mut ClientWrapper, _: &'a Metrics) -> BoxFuture<'a, Result<(), HookError>> {
@@ -113,4 +125,22 @@ fn name(config: &Config) -> String {
     });
     let database = config.get_dbname().or(config.get_user()).unwrap_or_default();
     format!("postgres://{}/{database}", hosts.collect::<Vec<_>>().join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_part_of_a_password_is_taken_for_the_host() {
+        let opened = |address: &str| Server::new(address, &PostgresOptions::default()).map(|server| server.name);
+        for address in ["postgres://me:hun@ter2@db/haft", "postgres://me:hun?ter2@db/haft", "postgres://db/haft?user=me&password=hun@ter2"]
+        {
+            let said = opened(address).unwrap_err().to_string();
+            assert!(said.contains("%40") && !said.contains("hun") && !said.contains("ter2"), "{said}");
+        }
+        for address in ["postgres://me:hun%40ter2@db/haft", "postgres://me:hun/ter2@db/haft", "postgres://db/haft?password=hun%40ter2"] {
+            assert_eq!(opened(address).unwrap(), "postgres://db:5432/haft", "{address}");
+        }
+    }
 }
