@@ -36,14 +36,19 @@ fn source(from: Option<&str>) -> Result<PathBuf, Failure> {
 
 #[cfg(feature = "postgres")]
 fn copy(folder: &std::path::Path, to: &str, output: &Output) -> Result<Exit, Failure> {
-    use haft_store::{CopiedKind, StoreCopy};
+    use haft_store::{CopiedKind, StoreCopy, StoreError};
     use haft_text::numbers;
     use serde_json::json;
 
     use crate::output::{note, print};
     use crate::table::{ColumnFit, Table, TableCell};
 
-    let copying = StoreCopy::open(folder, to)?;
+    let copying = StoreCopy::open(folder, to).map_err(|error| match error {
+        StoreError::WrongAddress(why) => {
+            Failure::usage(format!("'--to' is no address of a server ({why})")).help("--to postgres://user@host/database")
+        }
+        other => other.into(),
+    })?;
     let kinds = super::block_on(async { Ok(copying.run(|kind| note(&format!("{}: {}", kind.name, kind.count))).await?) })?;
     if output.json {
         let of = |kind: &CopiedKind| json!({"name": kind.name, "count": kind.count, "copied": kind.copied, "hash": kind.hash});

@@ -125,6 +125,9 @@ fn address_that_is_none_is_wrong_usage_and_shows_no_password() {
             assert!(!format!("{ran:?}").contains("hunter2"), "{ran:?}");
         }
     }
+    assert_eq!(world.run(&["call", "noop", "{}"]).code, 0);
+    let ran = world.run(&["store", "copy", "--to", "mysql://user:hunter2@host/x"]);
+    assert!(ran.code == 2 && ran.stderr.contains("'--to' is no address of a server (") && !ran.stderr.contains("hunter2"), "{ran:?}");
 }
 
 /// The certificate of the tests of the providers is for `secure.example`, and signed by itself.

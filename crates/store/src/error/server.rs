@@ -24,6 +24,10 @@ pub enum ServerFault {
     Rejected,
     /// It has a value that makes no sense.
     Unreadable,
+    /// It has data of another file than the one that is copied to it.
+    InUse,
+    /// It does not have what the file has that was copied to it.
+    Differs,
     /// Anything else.
     Other,
 }
@@ -40,6 +44,8 @@ impl ServerFault {
             Self::Unknown => "was lost while a change was committed, so it is not known whether the change was made",
             Self::Rejected => "does not take a value",
             Self::Unreadable => "holds a value that cannot be read",
+            Self::InUse => "has other data already",
+            Self::Differs => "does not have the same as the file",
             Self::Other => "reports a problem",
         }
     }
@@ -58,6 +64,8 @@ impl ServerFault {
             Self::Unknown => "read the session again before you repeat it",
             Self::Rejected => "nothing of this change was made",
             Self::Unreadable => "a newer haft may have written it; look at the row named here",
+            Self::InUse => "copy to an empty database, or to a schema of its own",
+            Self::Differs => "end every haft that uses one of them, empty the database, and copy again",
             Self::Other => "look at the log of the server",
         }
     }

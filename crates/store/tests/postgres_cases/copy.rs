@@ -99,5 +99,5 @@ fn copy_is_continued_after_the_server_was_killed_and_a_difference_is_found() {
     server.sql("postgres", "DELETE FROM messages WHERE body = 'next'; UPDATE sessions SET messages = 41 WHERE id = 's1'");
     server.sql("postgres", "DELETE FROM pre_images WHERE record = 'r000002'; UPDATE usage SET output = 3 WHERE ctid = '(0,1)'");
     let error = runtime.block_on(copying.run(|_| {})).unwrap_err().to_string();
-    assert!(error.contains("has ") && error.contains("on the server: end every haft"), "{error}");
+    assert!(error.contains("has ") && error.contains("on the server): end every haft"), "{error}");
 }

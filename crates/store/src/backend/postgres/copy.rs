@@ -3,6 +3,8 @@
 
 mod rows;
 
+use std::fs::File;
+use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -141,8 +143,8 @@ impl StoreCopy {
         let used = "SELECT EXISTS (SELECT 1 FROM calls) OR EXISTS (SELECT 1 FROM sessions) OR EXISTS (SELECT 1 FROM automation_jobs) \
                     OR EXISTS (SELECT 1 FROM channel_messages)";
         if row(link, used, &[]).await?.map_or(Ok(false), |row| row.flag(0))? {
-            let said = "it has calls or sessions already, and none of them came from this file: copy to an empty database";
-            return Err(Failure::Fault(ServerFault::Refused, said.to_owned()));
+            let said = "calls, sessions or jobs, and none of them came from this file";
+            return Err(Failure::Fault(ServerFault::InUse, said.to_owned()));
         }
         Ok(())
     }
@@ -181,31 +183,23 @@ impl StoreCopy {
             }
             let content = std::fs::read(&path).map_err(|error| StoreError::io(&path, error))?;
             here.add([key.as_bytes(), &content].into_iter());
-            let mut fetched = tempfile_in(&self.folder)?;
-            objects.get(&key, &mut fetched.file).await?;
-            let content = std::fs::read(&fetched.path).map_err(|error| StoreError::io(&fetched.path, error))?;
+            let (mut fetched, mut content) = (unnamed_file(&self.folder)?, Vec::new());
+            objects.get(&key, &mut fetched).await?;
+            let read = fetched.rewind().and_then(|()| fetched.read_to_end(&mut content));
+            read.map_err(|error| StoreError::io(&self.folder, error))?;
             far.add([key.as_bytes(), &content].into_iter());
         }
         compared(folder, copied, &here, &far).map_err(|failure| failure.into_error(self.server.name()))
     }
 }
 
-/// A file that is removed when it is dropped.
-struct FetchedFile {
-    path: PathBuf,
-    file: std::fs::File,
-}
-
-impl Drop for FetchedFile {
-    fn drop(&mut self) {
-        std::fs::remove_file(&self.path).ok();
-    }
-}
-
-fn tempfile_in(folder: &Path) -> Result<FetchedFile, StoreError> {
+/// A file without a name: nothing of it is left, however the process ends.
+fn unnamed_file(folder: &Path) -> Result<File, StoreError> {
     let path = folder.join(format!("copy-{}", crate::new_uuid()));
-    let file = std::fs::File::create_new(&path).map_err(|error| StoreError::io(&path, error))?;
-    Ok(FetchedFile { path, file })
+    let failed = |error| StoreError::io(&path, error);
+    let file = File::options().read(true).write(true).create_new(true).open(&path).map_err(failed)?;
+    std::fs::remove_file(&path).map_err(failed)?;
+    Ok(file)
 }
 
 fn blob_files(folder: &Path, prefix: &str) -> Result<Vec<(String, PathBuf)>, StoreError> {
@@ -230,14 +224,30 @@ fn blob_files(folder: &Path, prefix: &str) -> Result<Vec<(String, PathBuf)>, Sto
 fn compared(name: &str, copied: u64, here: &TableSum, there: &TableSum) -> Result<CopiedKind, Failure> {
     if here != there {
         let said = format!(
-            "'{name}' has {} entries with the hash {} in the file, and {} with {} on the server: end every haft that uses one of them, \
-             empty the database, and copy again",
+            "'{name}' has {} entries with the hash {} in the file, and {} with {} on the server",
             here.count,
             here.hash(),
             there.count,
             there.hash()
         );
-        return Err(Failure::Fault(ServerFault::Other, said));
+        return Err(Failure::Fault(ServerFault::Differs, said));
     }
     Ok(CopiedKind { name: name.to_owned(), count: here.count, copied, hash: here.hash() })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn file_of_a_copy_that_is_killed_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut file = unnamed_file(folder.path()).unwrap();
+        assert_eq!(folder.path().read_dir().unwrap().count(), 0, "it has no name while it is open");
+        let mut content = String::new();
+        file.write_all(b"content").and_then(|()| file.rewind()).and_then(|()| file.read_to_string(&mut content)).unwrap();
+        assert_eq!(content, "content");
+    }
 }
