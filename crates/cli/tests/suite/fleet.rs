@@ -425,6 +425,24 @@ fn worker_without_a_queue_or_with_a_wrong_one_says_what_to_do() {
 }
 
 #[test]
+fn worker_that_could_do_no_work_as_it_is_told_does_not_start() {
+    let world = World::new();
+    let file = world.path("workspace").join("file");
+    std::fs::write(&file, "").unwrap();
+    for (words, why) in [
+        (["--name", ""], "use 1 to 64 visible characters"),
+        (["--name", "a\u{1b}[31mb"], "use 1 to 64 visible characters"),
+        (["--labels", "gpu,"], "use 1 to 64 visible characters"),
+    ] {
+        let ran = world.run(&[&["worker"][..], &words].concat());
+        assert!(ran.code == 2 && ran.stderr.contains(why), "{words:?}: {ran:?}");
+    }
+    let fleet = Fleet::new();
+    let ran = fleet.run(&world, &["worker", "--volumes", file.to_str().unwrap()]);
+    assert!(ran.code == 2 && ran.stderr.contains("--volumes cannot be") && ran.stdout.is_empty(), "{ran:?}");
+}
+
+#[test]
 fn demo_runs_a_fleet_and_leaves_nothing_behind() {
     let world = World::new();
     let folder = world.path("tmp");

@@ -38,6 +38,11 @@ impl AgentVolumes {
     pub(super) fn new(wire: &Wire, usual: SessionVolumes) -> Result<Self, Failure> {
         let remote = usual.remote.as_deref().map(own_remote).transpose()?;
         let usual = SessionVolumes { remote, ..usual };
+        if let Some(folder) = &usual.folder {
+            // A worker that can use none takes turns from others that can, and each of them fails.
+            let made = std::fs::create_dir_all(folder);
+            made.map_err(|error| Failure::usage(format!("--volumes cannot be '{}': {error}", folder.display())).help("name a folder"))?;
+        }
         let of_agent = |agent: String| Ok((agent.clone(), usual.of_agent(wire, &agent)?));
         let by_agent = wire.agents().into_iter().map(of_agent).collect::<Result<_, Failure>>()?;
         Ok(Self { usual, by_agent })
