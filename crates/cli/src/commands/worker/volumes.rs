@@ -123,13 +123,23 @@ async fn update_clone(folder: &Path, record: &SessionRecord, remote: &str) -> Re
     let own = format!("refs/remotes/origin/{}", branch(record));
     let start = if git(folder, &["rev-parse", "--quiet", "--verify", &own]).await.is_ok() {
         own
+    } else if git_output(folder, &["for-each-ref", "--count=1", "refs/remotes/origin"], &[]).await?.is_empty() {
+        return begin_branch(folder, record).await;
     } else {
-        git(folder, &["remote", "set-head", "origin", "--auto"]).await?;
+        let headless = |failure: Failure| failure.help("the default branch of the remote is missing: push it, or set HEAD of the remote");
+        git(folder, &["remote", "set-head", "origin", "--auto"]).await.map_err(headless)?;
         "refs/remotes/origin/HEAD".to_owned()
     };
     // What a worker that was lost left here and did not push is not part of the session.
     git(folder, &["checkout", "--quiet", "--force", "-B", &branch(record), &start]).await?;
     for_nested(folder, None, "--skip-worktree").await?;
+    git(folder, &["clean", "--quiet", "-ffd"]).await
+}
+
+/// The first branch of a remote that has none.
+async fn begin_branch(folder: &Path, record: &SessionRecord) -> Result<(), Failure> {
+    git(folder, &["symbolic-ref", "HEAD", &format!("refs/heads/{}", branch(record))]).await?;
+    git(folder, &["read-tree", "--empty"]).await?;
     git(folder, &["clean", "--quiet", "-ffd"]).await
 }
 
@@ -229,6 +239,34 @@ mod tests {
         let output = command.output().unwrap();
         assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
+    }
+
+    #[tokio::test]
+    async fn empty_remote_gets_the_branch_of_the_session_and_the_next_worker_continues_it() {
+        let world = tempfile::tempdir().unwrap();
+        let remote = world.path().join("remote");
+        std::fs::create_dir(&remote).unwrap();
+        sh(&remote, "git init --quiet --bare -b main");
+        let session = NewSession::new("main", Path::new("/elsewhere"));
+        let record = InMemorySessionStore::default().create(session).await.unwrap();
+        let volumes = |name: &str| SessionVolumes { folder: Some(world.path().join(name)), remote: Some(remote.display().to_string()) };
+        for (worker, before) in [("one", ""), ("two", "one"), ("one", "two")] {
+            let folder = volumes(worker).open(&record).await.unwrap();
+            assert_eq!(std::fs::read_to_string(folder.join("a")).unwrap_or_default(), before);
+            std::fs::write(folder.join("a"), worker).unwrap();
+            volumes(worker).save(&folder, &record).await.unwrap();
+            // This one is lost with its worker.
+            std::fs::write(folder.join("b"), worker).unwrap();
+        }
+        assert_eq!(sh(&remote, &format!("git log --format=%s {}", branch(&record))).lines().count(), 3);
+        // A worker that is lost before the first push leaves nothing to the next turn, either.
+        let other = InMemorySessionStore::default().create(NewSession::new("main", Path::new("/elsewhere"))).await.unwrap();
+        sh(&remote, &format!("git update-ref -d refs/heads/{}", branch(&record)));
+        for _ in 0..2 {
+            let folder = volumes("one").open(&other).await.unwrap();
+            assert!(!folder.join("b").exists());
+            std::fs::write(folder.join("b"), "lost").unwrap();
+        }
     }
 
     /// A repository whose settings name programs. They must run as soon as Git compares it.
