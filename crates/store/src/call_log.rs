@@ -134,11 +134,13 @@ pub trait CallLog: Send + Sync {
 
     /// Calls, newest first. Sees everything queued before.
     fn list(&self, filter: CallFilter) -> BoxFuture<'_, Result<Vec<CallRecord>, StoreError>>;
-    /// How many calls began at this time or later. Sees everything queued before.
+    /// How many calls that no hook blocked began at this time or later. Sees everything queued before.
     fn count_since(&self, since: SystemTime) -> BoxFuture<'_, Result<u64, StoreError>> {
         Box::pin(async move {
             let all = self.list(CallFilter::default()).await?;
-            Ok(all.iter().filter(|call| call.started >= since).count() as u64)
+            let counts =
+                |call: &&CallRecord| call.started >= since && !matches!(&call.status, CallStatus::Error(kind) if kind == "blocked");
+            Ok(all.iter().filter(counts).count() as u64)
         })
     }
     /// The call with this record id, or else this provider's call id (the newest), or else the only one whose record id

@@ -185,6 +185,20 @@ impl StateStore {
         }
     }
 
+    /// Counts one more call of a day on a server, where so many are known, unless that is more than its limit; whether it was counted. `None`
+    /// for a file, where one process counts.
+    #[cfg_attr(not(feature = "postgres"), expect(clippy::unused_async, reason = "a server is asked"))]
+    pub async fn count_call(&self, day: &str, known: u64, limit: u64) -> Result<Option<bool>, StoreError> {
+        match self {
+            Self::Sqlite(_) => {
+                let _ = (day, known, limit);
+                Ok(None)
+            }
+            #[cfg(feature = "postgres")]
+            Self::Postgres(log) => log.work().count_call(day, known, limit).await.map(Some),
+        }
+    }
+
     /// Reads a whole file; says what is damaged, if anything. A server looks after itself.
     pub async fn find_damage(&self) -> Result<Option<String>, StoreError> {
         match self {

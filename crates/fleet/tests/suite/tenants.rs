@@ -138,3 +138,22 @@ async fn what_is_said_stays_until_it_is_removed_and_processor_time_is_added_up()
     }
     assert_eq!(days, [5, 12, 1]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn processes_that_count_calls_at_once_count_no_more_than_the_limit() {
+    let world = World::new().await;
+    let counts = (0..40).map(|_| {
+        let work = world.work.clone();
+        tokio::spawn(async move { work.count_call("2026-11-18", 0, 7).await.unwrap() })
+    });
+    let counted = futures_util::future::join_all(counts).await.into_iter().filter(|counted| *counted.as_ref().unwrap()).count();
+    assert_eq!(counted, 7);
+    // What the history has counts as well, and another day has calls of its own.
+    let work = &world.work;
+    let more = [("2026-11-18", 9, 10), ("2026-11-18", 0, 10), ("2026-11-19", 3, 4), ("2026-11-19", 0, 4), ("2026-11-20", 5, 5)];
+    let mut answers = Vec::new();
+    for (day, known, limit) in more {
+        answers.push(work.count_call(day, known, limit).await.unwrap());
+    }
+    assert_eq!(answers, [true, false, true, false, false]);
+}

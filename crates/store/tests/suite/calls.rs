@@ -70,6 +70,9 @@ pub(crate) async fn calls_since_a_time_are_counted(log: &dyn CallLog) {
     for began in [midnight - 1, midnight, midnight + 1, midnight + 86_400_000] {
         log.append(CallRecord { started: at(began), ..record(&id(began)) }).unwrap();
     }
+    // One that a hook blocked is none that was made.
+    let blocked = CallStatus::Error("blocked".into());
+    log.append(CallRecord { started: at(midnight), status: blocked, ..record(&id(midnight + 7)) }).unwrap();
     for (since, count) in [(0, 4), (midnight, 3), (midnight + 1, 2), (midnight + 86_400_001, 0)] {
         assert_eq!(log.count_since(at(since)).await.unwrap(), count, "{since}");
     }

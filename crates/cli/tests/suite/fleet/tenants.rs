@@ -197,7 +197,7 @@ fn quotas_of_a_tenant_hold_on_workers_and_count_together() {
     let fleet = Fleet::new();
     let (two, machines) = (fleet.tenants(), [World::with_config(CONFIG), World::with_config(CONFIG)]);
     let set = |setting: &str| assert_eq!(fleet.run(&two.world, &["tenants", "set", "beta", setting]).code, 0);
-    set("quota.calls=3");
+    set("quota.calls=2");
     set("quota.cpu_seconds=1");
     let first = fleet.tenant_worker(&machines[0], "first", "1");
     let turn = |page: &PageClient, text: &str| json!(page.turn(&page.create(), text)).to_string();
@@ -209,10 +209,33 @@ fn quotas_of_a_tenant_hold_on_workers_and_count_together() {
     let refused = turn(&two.beta, "run `echo again`");
     assert!(refused.contains("the quota of 1 seconds of processor time for one day is used up (quota.cpu_seconds)"), "{refused}");
     set("quota.cpu_seconds=");
+    // The call that was refused does not count.
     let used = turn(&two.beta, "what time is it?");
     let refused = turn(&two.beta, "what time is it?");
-    assert!(!used.contains("quota.calls") && refused.contains("the quota of 3 calls for one day is used up"), "{used}\n{refused}");
+    assert!(!used.contains("quota.calls") && refused.contains("the quota of 2 calls for one day is used up"), "{used}\n{refused}");
     assert!(!turn(&two.alpha, "what time is it?").contains("quota."), "the other tenant has its own");
+}
+
+#[test]
+fn calls_on_several_workers_at_once_are_no_more_than_the_quota() {
+    let fleet = Fleet::new();
+    let (two, machines) = (fleet.tenants(), [World::with_config(CONFIG), World::with_config(CONFIG)]);
+    let _workers = [fleet.tenant_worker(&machines[0], "first", "4"), fleet.tenant_worker(&machines[1], "second", "4")];
+    // Each has its own file: of two changes of one file at once the later one counts.
+    let lines = |entry: std::fs::DirEntry| std::fs::read_to_string(entry.path()).unwrap_or_default().lines().count();
+    let made = || std::fs::read_dir(two.workspace("beta")).unwrap().map(|entry| lines(entry.unwrap())).sum::<usize>();
+    // What was refused under the first quota does not count under the second.
+    for quota in [5, 8] {
+        assert_eq!(fleet.run(&two.world, &["tenants", "set", "beta", &format!("quota.calls={quota}")]).code, 0);
+        let sessions: Vec<String> = (0..8).map(|_| two.beta.create()).collect();
+        for session in &sessions {
+            send(&two.beta, session, &format!("append 'a' to {session}.txt then append 'b' to {session}.txt"));
+        }
+        for session in &sessions {
+            wait_until_idle(&two.beta, session);
+        }
+        assert_eq!(made(), quota);
+    }
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub(super) async fn list(link: &Link, filter: &CallFilter) -> Result<Vec<CallRec
 
 /// Calls whose ids are not less than this.
 pub(super) async fn count_since(link: &Link, first: &str) -> Result<u64, Failure> {
-    count(link, "SELECT count(*) FROM calls WHERE id >= $1", &[&Text(first)]).await
+    count(link, "SELECT count(*) FROM calls WHERE id >= $1 AND error_type IS DISTINCT FROM 'blocked'", &[&Text(first)]).await
 }
 
 /// Bytes of the tables and indexes of the schema.

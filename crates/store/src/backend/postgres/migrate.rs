@@ -13,6 +13,7 @@ const SERVER_MIGRATIONS: &[Migration] = &[
     Migration::breaking(2, include_str!("../migrations/postgres/server_0002_work.sql")),
     Migration::adding(3, include_str!("../migrations/postgres/server_0003_fleet.sql")),
     Migration::adding(4, include_str!("../migrations/postgres/server_0004_tenants.sql")),
+    Migration::adding(5, include_str!("../migrations/postgres/server_0005_limits.sql")),
 ];
 
 /// One step of the schema. A fleet is upgraded one process after the other, so a change is made in two steps: a version adds what is new,

@@ -70,6 +70,10 @@ const OWN: &str = "SELECT id, fence, body, attempts FROM work WHERE token = $1 A
 const PRESENT: &str = "INSERT INTO workers (name, token, host, version, workspace, topics, running, capacity, draining, since, seen) \
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, clock_timestamp(), clock_timestamp()) ON CONFLICT (token) DO UPDATE SET \
      topics = excluded.topics, running = excluded.running, capacity = excluded.capacity, draining = excluded.draining, seen = excluded.seen";
+/// No row if the calls of the day are as many as they may be. What the history has may be more than was counted here.
+const COUNT_CALL: &str = "INSERT INTO counted_calls AS counted (day, calls) SELECT $1, $2::bigint + 1 WHERE $2::bigint < $3::bigint \
+     ON CONFLICT (day) DO UPDATE SET calls = greatest(counted.calls, $2::bigint) + 1 WHERE greatest(counted.calls, $2::bigint) < $3::bigint \
+     RETURNING calls";
 const ADD_TIME: &str = "INSERT INTO processor_time (day, ticks) VALUES ($1, $2) \
      ON CONFLICT (day) DO UPDATE SET ticks = processor_time.ticks + excluded.ticks RETURNING ticks";
 /// A worker says that it lives every few seconds.
@@ -268,6 +272,14 @@ impl PostgresWork {
             Box::pin(async move { row(link, ADD_TIME, &[&Text(day), ticks]).await?.map_or(Ok(0), |row| row.number(0)) })
         });
         add.await
+    }
+
+    /// Counts one more call of a day, of which so many are known, unless that is more than its limit; whether it was counted.
+    pub async fn count_call(&self, day: &str, known: u64, limit: u64) -> Result<bool, StoreError> {
+        let count = self.database.read((day.to_owned(), integer(known), integer(limit)), |link, (day, known, limit)| {
+            Box::pin(async move { Ok(row(link, COUNT_CALL, &[&Text(day), known, limit]).await?.is_some()) })
+        });
+        count.await
     }
 
     /// The workers that live.

@@ -22,7 +22,7 @@ pub(super) fn list(connection: &Connection, filter: &CallFilter) -> rusqlite::Re
 /// Calls whose ids are not less than this.
 pub(super) fn count_since(connection: &Connection, first: &str) -> rusqlite::Result<u64> {
     connection
-        .prepare_cached("SELECT count(*) FROM calls WHERE id >= ?")?
+        .prepare_cached("SELECT count(*) FROM calls WHERE id >= ? AND error_type IS NOT 'blocked'")?
         .query_row([first], |row| row.get::<_, i64>(0).map(i64::unsigned_abs))
 }
 
