@@ -98,15 +98,17 @@ pub(crate) use self::settings::{
     workspace,
 };
 use self::shell::Calls;
-pub(crate) use self::state::{open_store, remove_store, store, store_address};
+#[cfg(feature = "postgres")]
+pub(crate) use self::state::tenant_address_with;
+pub(crate) use self::state::{make_tenant_address, open_store, remove_store, store, store_address, tenant_address};
 pub(crate) use self::sub_agents::{conversation_agents, conversation_services};
 pub(crate) use self::tool_settings::max_rounds;
 pub(crate) use self::trust::{TrustedFolder, TrustedFolders};
 pub(crate) use self::work_limits::WorkLimits;
 #[cfg(feature = "postgres")]
 pub(crate) use self::workers::{
-    CallWork, FleetLink, SessionScope, TenantWork, TurnWork, WorkBody, end_tenant_work, failure as fleet_failure, renew_limits,
-    renew_limits_in, serve_metrics, store_said, unheard_texts,
+    CallWork, FleetLink, SessionScope, TenantWork, TurnWork, WorkBody, end_tenant_work, failure as fleet_failure, remove_tenant_role,
+    renew_limits, renew_limits_in, serve_metrics, store_said, unheard_texts,
 };
 /// What a server with workers gives turns to.
 #[cfg(feature = "postgres")]

@@ -41,7 +41,7 @@ pub use memory_index::MemoryDatabase;
 #[cfg(feature = "postgres")]
 pub use postgres::{
     CopiedKind, DepositedWork, PostgresAutomation, PostgresChannels, PostgresJobs, PostgresLog, PostgresObjects, PostgresOptions,
-    PostgresPruner, PostgresSessions, PostgresWork, SaidMessage, StoreCopy,
+    PostgresPruner, PostgresSessions, PostgresWork, SaidMessage, StoreCopy, TenantLogin, TenantRole,
 };
 #[cfg(feature = "sqlite")]
 pub use shared_blobs::SharedBlobs;

@@ -27,7 +27,7 @@ pub use backend::FileBlobs;
 #[cfg(feature = "postgres")]
 pub use backend::{
     BucketObjects, BucketSettings, CopiedKind, DepositedWork, PostgresAutomation, PostgresChannels, PostgresJobs, PostgresLog,
-    PostgresObjects, PostgresOptions, PostgresPruner, PostgresSessions, PostgresWork, SaidMessage, StoreCopy,
+    PostgresObjects, PostgresOptions, PostgresPruner, PostgresSessions, PostgresWork, SaidMessage, StoreCopy, TenantLogin, TenantRole,
 };
 pub use backend::{InMemoryBlobs, InMemoryCallLog, InMemorySessionStore};
 #[cfg(feature = "sqlite")]

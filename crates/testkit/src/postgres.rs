@@ -287,6 +287,28 @@ impl PostgresServer {
         run(psql.args(["-c", statement])).trim_end().to_owned()
     }
 
+    /// The same as another user, with a password; or why the server refuses it.
+    ///
+    /// # Panics
+    /// If psql cannot be run.
+    pub fn try_sql(&self, (user, password): (&str, &str), database: &str, statement: &str) -> Result<String, String> {
+        let mut psql = Command::new(programs().join("psql"));
+        psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", user, "-d", database]).env("PGPASSWORD", password);
+        psql.args(["-w", "-p", &self.port.to_string(), "-h"]).arg(self.folder.path());
+        let output = psql.args(["-c", statement]).output().expect("psql can be run");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().to_owned();
+        if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+    }
+
+    /// Sets who may come in, and how: lines of `pg_hba.conf`.
+    ///
+    /// # Panics
+    /// If the file cannot be written.
+    pub fn admit(&self, lines: &[&str]) {
+        fs::write(self.data().join("pg_hba.conf"), lines.join("\n") + "\n").expect("a file of the server");
+        self.sql("postgres", "SELECT pg_reload_conf()");
+    }
+
     /// Makes an empty database and returns its name.
     pub fn database(&self) -> String {
         let name = format!("test{}", self.databases.fetch_add(1, Ordering::Relaxed));

@@ -30,7 +30,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_gateway::{Gateway, GatewayError, GatewayOptions, PageApprovals, PageBrowsers, PageCanvas, ServedSessions, TlsFiles};
-use haft_store::CallLog;
+use haft_store::{CallLog, StateStore};
 use ring::digest::{SHA256, digest};
 use serde_json::json;
 use tokio::task::JoinHandle;
@@ -117,7 +117,7 @@ async fn serve(common: &Common, request: &ServeArgs, output: &Output, wire: Wire
     let workers = fleet.clone();
     #[cfg(not(feature = "postgres"))]
     let workers = None;
-    let tenants = if seat.is_none() { serve_tenants(common, request, &mut gateway, workers)? } else { None };
+    let tenants = if seat.is_none() { serve_tenants(common, request, &mut gateway, (Arc::clone(&store), workers))? } else { None };
     show_link(&gateway, output)?;
     let _known = KnownServer::announce(run_folder.join(SERVER_FILE), &url, gateway.program_token())?;
     let (sessions, address, wire) = (gateway.sessions(), gateway.address(), backend.wire_of(None)?);
@@ -167,9 +167,9 @@ fn serve_tenants(
     common: &Common,
     request: &ServeArgs,
     gateway: &mut Gateway,
-    workers: Option<ServerFleet>,
+    shared: (Arc<StateStore>, Option<ServerFleet>),
 ) -> Result<Option<Arc<TenantProcesses>>, Failure> {
-    let tenants = TenantProcesses::open(common, gateway.public_address(), Duration::from_secs(request.tenant_idle), workers)?;
+    let tenants = TenantProcesses::open(common, gateway.public_address(), Duration::from_secs(request.tenant_idle), shared)?;
     if let Some(tenants) = &tenants {
         gateway.serve_tenants(Arc::clone(tenants) as _);
         tokio::spawn(Arc::clone(tenants).follow_removals());

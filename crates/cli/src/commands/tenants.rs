@@ -120,12 +120,14 @@ fn remove(tenants: &TenantsFolder, name: &str, yes: bool, output: &Output) -> Re
     }
     // Workers need nothing of the folder; without it the server gives them nothing more.
     tenant.remove()?;
-    #[cfg(feature = "postgres")]
-    if wire::store_address().is_some() {
-        super::block_on(async { wire::end_tenant_work(&*wire::store(&wire::data_folder()?)?, &record.route).await })?;
-    }
     if let Some(address) = wire::store_address() {
-        wire::remove_store(&crate::tenants::store_address(&address, &record.route))?;
+        #[cfg(feature = "postgres")]
+        let state = wire::store(&wire::data_folder()?)?;
+        #[cfg(feature = "postgres")]
+        super::block_on(wire::end_tenant_work(&state, &record.route))?;
+        wire::remove_store(&crate::tenants::store_address(&address, &record.route, None))?;
+        #[cfg(feature = "postgres")]
+        super::block_on(wire::remove_tenant_role(&state, &record.route))?;
     }
     output.show(|| json!({ "removed": name }), || format!("The tenant '{name}' is removed{place}.\n"))
 }

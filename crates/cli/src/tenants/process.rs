@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use tokio::process::Command;
 
-use super::{TenantFolder, TenantRecord, VARIABLE, blob_address, store_address};
+use super::{TenantFolder, TenantRecord, VARIABLE, blob_address};
 use crate::arguments::Common;
 use crate::failure::Failure;
 use crate::wire;
@@ -24,8 +24,14 @@ const OPERATORS: [&str; 10] = [
     "HAFT_QUEUE",
 ];
 
-/// What runs a command of this program for a tenant. It ends when its standard input does.
-pub(crate) fn command(common: &Common, tenant: &TenantFolder, record: &TenantRecord, word: &str) -> Result<Command, Failure> {
+/// What runs a command of this program for a tenant, whose state is at this address or else in its folder. It ends when its standard input
+/// does.
+pub(crate) fn command(
+    common: &Common,
+    (tenant, record): (&TenantFolder, &TenantRecord),
+    store: Option<String>,
+    word: &str,
+) -> Result<Command, Failure> {
     let program = std::env::current_exe().map_err(|error| Failure::failed("execution_error", error.to_string()))?;
     let mut command = Command::new(program);
     command.arg(word).arg("--workspace").arg(&record.workspace).current_dir(&record.workspace);
@@ -40,8 +46,8 @@ pub(crate) fn command(common: &Common, tenant: &TenantFolder, record: &TenantRec
         Some(file) => command.env("HAFT_CONFIG", file),
         None => command.env_remove("HAFT_CONFIG"),
     };
-    if let Some(address) = wire::store_address() {
-        command.env("HAFT_STORE", store_address(&address, &record.route));
+    if let Some(address) = store {
+        command.env("HAFT_STORE", address);
     }
     if let Some(address) = std::env::var("HAFT_BLOBS").ok().filter(|address| !address.is_empty()) {
         command.env("HAFT_BLOBS", blob_address(&address, &record.route));

@@ -151,6 +151,12 @@ pub(crate) async fn end_tenant_work(store: &StateStore, route: &str) -> Result<(
     Ok(())
 }
 
+/// Removes the role of a tenant whose schema is gone.
+pub(crate) async fn remove_tenant_role(store: &StateStore, route: &str) -> Result<(), Failure> {
+    let StateStore::Postgres(log) = store else { return Ok(()) };
+    Ok(log.work().remove_tenant_role(&crate::tenants::schema(route)).await?)
+}
+
 /// Answers Prometheus at this address, if one is given, until it is stopped.
 pub(crate) async fn serve_metrics(metrics: &FleetMetrics, address: Option<SocketAddr>, stop: &CancellationToken) -> Result<(), Failure> {
     let Some(address) = address else { return Ok(()) };

@@ -9,7 +9,8 @@ use std::time::{Duration, SystemTime};
 use haft_contract::BoxFuture;
 use ring::digest::{SHA256, digest};
 
-use self::signature::{SignedRequest, Signer, encoded, encoded_query, hex, parsed_time, signed_time};
+pub(in crate::backend) use self::signature::hex;
+use self::signature::{SignedRequest, Signer, encoded, encoded_query, parsed_time, signed_time};
 use crate::{BlobObject, BlobObjects, StoreError};
 
 /// How long a server may be silent.

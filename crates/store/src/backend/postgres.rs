@@ -58,7 +58,7 @@ pub use self::jobs::PostgresJobs;
 pub use self::objects::PostgresObjects;
 pub use self::retention::PostgresPruner;
 pub use self::sessions::PostgresSessions;
-pub use self::work::{DepositedWork, PostgresWork, SaidMessage};
+pub use self::work::{DepositedWork, PostgresWork, SaidMessage, TenantLogin, TenantRole};
 use super::write::StoreChange;
 use crate::call_log::first_id;
 use crate::{CallFilter, CallLog, CallRecord, CallRow, PreImageRecord, StoreError};

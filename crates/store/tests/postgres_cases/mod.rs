@@ -2,6 +2,7 @@
 
 mod copy;
 mod faults;
+mod roles;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use haft_contract::BoxFuture;
 use haft_gateway::{PublicAddress, TenantHost};
+use haft_store::StateStore;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -39,6 +40,8 @@ pub(super) struct TenantProcesses {
     common: Common,
     public: PublicAddress,
     idle: Duration,
+    /// The operator's own: on a server it has the roles of tenants.
+    state: Arc<StateStore>,
     /// The workers of this server, which also run turns of tenants.
     fleet: Option<ServerFleet>,
     known: Mutex<KnownTenants>,
@@ -78,12 +81,12 @@ impl TenantProcesses {
         common: &Common,
         public: PublicAddress,
         idle: Duration,
-        fleet: Option<ServerFleet>,
+        (state, fleet): (Arc<StateStore>, Option<ServerFleet>),
     ) -> Result<Option<Arc<Self>>, Failure> {
         let folder = TenantsFolder::new(&wire::data_folder()?);
         let Some(serving) = folder.serve()? else { return Ok(None) };
         let known = Mutex::default();
-        Ok(Some(Arc::new(Self { folder, common: common.clone(), public, idle, fleet, known, _serving: serving })))
+        Ok(Some(Arc::new(Self { folder, common: common.clone(), public, idle, state, fleet, known, _serving: serving })))
     }
 
     /// Ends the processes of tenants that were removed, until this server ends.
@@ -149,7 +152,8 @@ impl TenantProcesses {
         tenant.make()?;
         let record = tenant.record()?;
         let broken = |error: std::io::Error| Failure::failed("execution_error", error.to_string());
-        let mut child = tenants::command(&self.common, tenant, &record, "serve")?.spawn().map_err(broken)?;
+        let address = wire::make_tenant_address(&self.state, &record.route).await?;
+        let mut child = tenants::command(&self.common, (tenant, &record), address, "serve")?.spawn().map_err(broken)?;
         let seat = SeatMessage {
             public: self.public.clone(),
             idle_seconds: self.idle.as_secs(),

@@ -65,7 +65,10 @@ fn quotas(common: &Common, tenant: &TenantFolder, record: &TenantRecord) -> Resu
     if !settings.is_any() {
         return Ok(Vec::new());
     }
-    let address = wire::store_address().map(|address| crate::tenants::store_address(&address, &record.route));
+    let address = match wire::store_address() {
+        None => None,
+        Some(_) => block_on(async { Ok(wire::tenant_address(&*wire::store(&wire::data_folder()?)?, &record.route).await?) })?,
+    };
     let store = StateStore::open(address.as_deref(), &tenant.state())?.store;
     let folders = vec![tenant.path().to_owned(), record.workspace.clone()];
     let quotas = wire::Quotas::new(settings, Arc::new(store), tenant.state(), folders);

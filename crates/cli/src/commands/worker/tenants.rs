@@ -19,7 +19,7 @@ use crate::arguments::{Common, WorkerArgs};
 use crate::failure::Failure;
 use crate::output::warn;
 use crate::tenants::{self, TenantFolder, TurnOrder, WorkerSeat};
-use crate::wire::{FleetLink, SessionScope, TenantWork};
+use crate::wire::{self, FleetLink, SessionScope, TenantWork};
 
 /// The folders of tenants that this worker has run turns of, in its own data folder.
 const FOLDER: &str = "worker-tenants";
@@ -132,7 +132,9 @@ impl TenantWorkers {
         if self.link.work.list_schemas(vec![tenants::schema(&own.record.route)]).await?.is_empty() {
             return Err(Failure::failed("not_found", "the tenant is removed"));
         }
-        let mut command = tenants::command(&self.common, &tenant, &tenant.record()?, "worker")?;
+        let role = self.link.work.find_tenant_role(&tenants::schema(&own.record.route)).await?;
+        let address = wire::tenant_address_with(&own.record.route, role);
+        let mut command = tenants::command(&self.common, (&tenant, &tenant.record()?), address, "worker")?;
         if let Some(volumes) = &self.seat.volumes {
             command.env(tenants::VOLUMES_VARIABLE, volumes_of(volumes, &own.record.route));
         }

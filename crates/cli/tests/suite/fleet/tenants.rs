@@ -63,7 +63,16 @@ fn turns_of_all_tenants_run_on_workers_and_the_queue_names_them_alone() {
         let variables = std::fs::read_to_string(child.join("environ")).unwrap();
         let value = |name: &str| variables.split('\0').find_map(|pair| pair.strip_prefix(&format!("{name}="))).map(str::to_owned);
         assert_eq!(value("HAFT_QUEUE"), None);
-        assert!(value("HAFT_STORE").unwrap().contains("search_path%3Dtenant_"), "{variables}");
+        let address = value("HAFT_STORE").unwrap();
+        let (role, rest) = address.strip_prefix("postgres://").unwrap().split_once(':').unwrap();
+        let schema = format!("search_path%3D{role}");
+        assert!(role.starts_with("tenant_") && address.contains(&schema), "{variables}");
+        // With what it has, it reaches the state of nobody else.
+        let try_sql = |sql: &str| fleet.database.try_sql((role, rest.split('@').next().unwrap()), &fleet.name, sql);
+        assert_eq!(try_sql(&format!("SELECT count(*) > 0 FROM {role}.calls")), Ok("t".to_owned()));
+        for table in ["public.work".to_owned(), "public.tenant_roles".to_owned()].into_iter().chain(others(&fleet, role)) {
+            assert!(try_sql(&format!("SELECT * FROM {table}")).unwrap_err().contains("permission denied"), "{table}");
+        }
     }
     let status = fleet.status(&two.world);
     assert_eq!((&status["leases"], &status["aside"]), (&json!([]), &json!([])), "{status}");
@@ -79,6 +88,13 @@ fn routes_of_the_api_keep_tenants_apart_when_workers_run_their_turns() {
     assert!(count[0].parse::<u64>().unwrap() >= 3, "its turns ran on the worker: {count:?}");
     let content = format!("SELECT count(*) FROM work WHERE concat(body, outcome, story, topic) LIKE '%{CANARY}%'");
     assert_eq!(fleet.rows(&content), ["0"]);
+}
+
+/// A table of each other tenant.
+fn others(fleet: &Fleet, role: &str) -> Vec<String> {
+    let roles = fleet.rows("SELECT role FROM tenant_roles");
+    assert!(roles.len() > 1, "{roles:?}");
+    roles.iter().filter(|other| *other != role).map(|other| format!("{other}.calls")).collect()
 }
 
 /// When claims of a tenant came, and when its work was queued: the first two lines of the story of each.
@@ -181,6 +197,7 @@ fn tenant_that_is_removed_in_a_turn_leaves_nothing_on_workers() {
     assert_eq!(removed.code, 0, "{removed:?}");
     let schemas = || fleet.rows("SELECT count(*) FROM pg_namespace WHERE starts_with(nspname, 'tenant_')");
     assert_eq!(schemas(), ["1"], "that of the other tenant");
+    assert_eq!(fleet.rows("SELECT count(*) FROM tenant_roles JOIN pg_roles ON rolname = role"), ["1"]);
     assert_eq!(fleet.rows("SELECT count(*) FROM work WHERE state IN ('queued', 'claimed', 'started')"), ["0"], "{session}");
     let events = two.alpha.turn(&two.alpha.create(), "what time is it?");
     assert!(events.iter().any(|(name, data)| is_end(name, data) && data["item"]["reason"] == "done"), "{events:?}");

@@ -52,7 +52,7 @@ fn mac(key: &[u8], text: &[u8]) -> Vec<u8> {
     hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), text).as_ref().to_vec()
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(in crate::backend) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         write!(text, "{byte:02x}").ok();
         text

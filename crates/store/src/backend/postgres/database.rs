@@ -63,6 +63,12 @@ impl Database {
         removed.map_err(|failure| failure.into_error(server.name()))
     }
 
+    /// Connects once with another role.
+    pub(super) async fn try_login(&self, role: &str, password: &str) -> Result<(), StoreError> {
+        let server = self.server.with_role(role, password);
+        self.joined(self.handle.spawn(async move { server.connect().await.map(drop) })).await
+    }
+
     fn prepare(&self) -> Result<(), StoreError> {
         let (readers, server) = (self.readers.clone(), Arc::clone(&self.server));
         let (answer, answered) = std::sync::mpsc::channel();

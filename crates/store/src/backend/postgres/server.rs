@@ -65,6 +65,17 @@ impl Server {
         &self.name
     }
 
+    /// The same database for another role.
+    pub(super) fn with_role(&self, role: &str, password: &str) -> Self {
+        let mut config = self.config.clone();
+        if let (None, Some(user)) = (config.get_dbname(), self.config.get_user()) {
+            // An address without a database is that of the database with the name of the role.
+            config.dbname(user);
+        }
+        config.user(role).password(password);
+        Self { config, tls: self.tls.clone(), name: self.name.clone(), patience: self.patience }
+    }
+
     /// Connections that are made when they are needed.
     pub(super) fn pool(&self, most: usize) -> Result<Pool, StoreError> {
         self.build_pool(self.pool_builder(most))

@@ -5,6 +5,7 @@
 
 mod deposit;
 mod fair;
+mod roles;
 mod said;
 
 use std::collections::HashSet;
@@ -15,6 +16,7 @@ use std::time::Duration;
 use tokio_postgres::Row;
 
 pub use self::deposit::DepositedWork;
+pub use self::roles::{TenantLogin, TenantRole};
 pub use self::said::SaidMessage;
 use super::database::Database;
 use super::failure::Failure;
