@@ -148,7 +148,7 @@ fn b12_a_program_planted_in_the_workspace_is_not_run_by_its_name() {
     let world = World::with_config(hook);
     for name in ["git", "bwrap", "rg", "sort", "podman", "docker"] {
         let planted = world.path("planted");
-        world.write(&format!("bin/{name}"), &format!("#!/bin/sh\necho {name} >> '{}'\nexit 1\n", planted.display()));
+        world.write(&format!("bin/{name}"), format!("#!/bin/sh\necho {name} >> '{}'\nexit 1\n", planted.display()));
         fs::set_permissions(world.file(&format!("bin/{name}")), fs::Permissions::from_mode(0o755)).unwrap();
     }
     symlink(world.file("bin"), world.path("link")).unwrap();
