@@ -28,9 +28,30 @@ pub(super) async fn show(store: &Arc<dyn SessionStore>, id: &str, output: &Outpu
     if let Some(usage) = usage_text(&store.session_usage(&session.id).await?) {
         page.line(format_args!("{DIM}{usage}{DIM:#}"));
     }
-    entries(store, &session.id).await?.iter().for_each(|entry| show_entry(entry, &mut page));
+    show_entries(&entries(store, &session.id).await?, &mut page);
     print(&page.finish())?;
     Ok(Exit::Success)
+}
+
+fn show_entries(entries: &[LedgerEntry], page: &mut TextBuilder) {
+    // Calls whose answer has not come yet. That of a process that was killed never comes.
+    let mut begun = Vec::new();
+    for entry in entries {
+        match entry {
+            LedgerEntry::Begun { call } => begun.push(call.clone()),
+            LedgerEntry::Assistant { .. } => begun.clear(),
+            LedgerEntry::Heard { .. } => {}
+            _ => show_cut_off(std::mem::take(&mut begun), page),
+        }
+        show_entry(entry, page);
+    }
+    show_cut_off(begun, page);
+}
+
+fn show_cut_off(begun: Vec<Block>, page: &mut TextBuilder) {
+    if !begun.is_empty() {
+        show_message("an answer that was cut off", &Message::assistant(begun), page);
+    }
 }
 
 fn show_entry(entry: &LedgerEntry, page: &mut TextBuilder) {
@@ -41,7 +62,7 @@ fn show_entry(entry: &LedgerEntry, page: &mut TextBuilder) {
         LedgerEntry::Summary { message, kept } => {
             show_message(&format!("summary of all above but the last {kept}; the model gets it in their place"), message, page);
         }
-        // The answer that follows contains the call.
+        // The answer that follows contains the call, if it came.
         _ => {}
     }
 }
@@ -81,9 +102,28 @@ mod tests {
     use super::*;
 
     fn told(entry: &LedgerEntry) -> String {
+        told_all(std::slice::from_ref(entry))
+    }
+
+    fn told_all(entries: &[LedgerEntry]) -> String {
         let mut page = TextBuilder::default();
-        show_entry(entry, &mut page);
+        show_entries(entries, &mut page);
         anstream::adapter::strip_str(&page.finish()).to_string()
+    }
+
+    #[test]
+    fn calls_of_an_answer_that_was_cut_off_are_shown() {
+        let call = |name: &str| Block::Call { id: name.into(), name: name.into(), arguments: "{}".into(), opaque: None };
+        let begun = |name: &str| LedgerEntry::Begun { call: call(name) };
+        let whole = LedgerEntry::Assistant {
+            message: Message::assistant(vec![call("a")]),
+            model: "m".into(),
+            stop: haft_provider::StopReason::ToolCalls,
+            usage: haft_provider::Usage::default(),
+        };
+        let entries = [begun("a"), whole, begun("b"), LedgerEntry::User { message: Message::user("go on") }, begun("c")];
+        let cut_off = |name: &str| format!("\nan answer that was cut off\n→ {name} {{}}\n");
+        assert_eq!(told_all(&entries), format!("\nm\n→ a {{}}\n{}\nyou\ngo on\n{}", cut_off("b"), cut_off("c")));
     }
 
     #[test]

@@ -114,12 +114,18 @@ fn server_message(error: &tokio_postgres::Error) -> String {
 
 fn fault_of(error: &tokio_postgres::Error) -> ServerFault {
     let Some(code) = error.code() else { return fault_without_code(error) };
-    match (code.code(), &code.code()[..2]) {
+    fault_with_code(code.code(), error.as_db_error().map(tokio_postgres::error::DbError::message).unwrap_or_default())
+}
+
+fn fault_with_code(code: &str, message: &str) -> ServerFault {
+    match (code, code.get(..2).unwrap_or_default()) {
         ("57P01" | "57P02" | "57P03" | "57P05", _) | (_, "08") => ServerFault::Unreachable,
         ("53300", _) => ServerFault::TooManyConnections,
         ("25006", _) => ServerFault::ReadOnly,
         // One that misses a file of its own is broken, and not full.
         ("58030", _) | (_, "53") => ServerFault::Full,
+        // A new connection writes one, and its error has no code of its own when the disk is full.
+        ("XX000", _) if message == "could not write init file" => ServerFault::Full,
         ("3D000" | "42501", _) | (_, "28") => ServerFault::Refused,
         (_, "22" | "23" | "54") => ServerFault::Rejected,
         _ => ServerFault::Other,
@@ -145,4 +151,22 @@ fn fault_without_code(error: &tokio_postgres::Error) -> ServerFault {
         return ServerFault::Refused;
     }
     ServerFault::Other
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn full_disk_is_known_by_its_code_or_by_its_message() {
+        for (code, message, fault) in [
+            ("53100", "could not extend file", ServerFault::Full),
+            ("58030", "could not write to file", ServerFault::Full),
+            ("XX000", "could not write init file", ServerFault::Full),
+            ("XX000", "cache lookup failed", ServerFault::Other),
+            ("", "", ServerFault::Other),
+        ] {
+            assert_eq!(fault_with_code(code, message), fault, "{code} {message}");
+        }
+    }
 }
