@@ -66,11 +66,20 @@ async fn search(app: &App, query: &HistoryQuery) -> Result<Value, ApiError> {
     let mut found = records.iter().filter(|record| wanted.fits(record));
     let view = |record: &CallRecord| {
         let time_waiting = app.approvals.waited(&record.session, &record.call_id);
-        CallView { waited_ms: time_waiting.map(time::milliseconds), ..CallView::recorded(record) }
+        CallView { waited_ms: time_waiting.map(time::milliseconds), ..current(app, record) }
     };
     let page: Vec<CallView> = found.by_ref().take(limit).map(view).collect();
     let before = found.next().and_then(|_| page.last()).and_then(|call| call.record.clone());
     Ok(json!({ "calls": page.iter().map(listed).collect::<Vec<_>>(), "before": before }))
+}
+
+/// A call as it is now: one without a result runs, or its process has ended.
+fn current(app: &App, record: &CallRecord) -> CallView {
+    let mut call = CallView::recorded(record);
+    if let (CallStatus::Begun, Some(state)) = (&record.status, app.sessions.state_of_call(&record.session, &record.call_id)) {
+        call.state = state;
+    }
+    call
 }
 
 /// A call without what only its own page shows, which is half of it.
@@ -146,7 +155,7 @@ pub(super) async fn one(State(app): State<App>, token: SignedIn, Path(id): Path<
     let unknown = Some(haft_contract::ports::PreImage::UNKNOWN);
     let files: Vec<Value> =
         images.iter().map(|image| json!({ "path": image.path.to_string_lossy(), "kept": image.mode != unknown })).collect();
-    let mut call = json!(CallView::recorded(&record));
+    let mut call = json!(current(&app, &record));
     call["files"] = json!(files);
     Ok(Json(call))
 }

@@ -187,6 +187,16 @@ impl SessionHost {
         (items, base, generation, newest)
     }
 
+    /// The state of a call of a turn that runs.
+    pub(crate) fn state_of_call(&self, session: &str, call: &str) -> Option<CallState> {
+        let session = self.live_of(session)?;
+        let live = session.live();
+        live.items.iter().rev().find_map(|item| match &item.content {
+            ItemContent::Call { call: view, .. } if view.id == call => Some(view.state),
+            _ => None,
+        })
+    }
+
     /// A session as it is now.
     pub(crate) async fn view(&self, record: &SessionRecord) -> Result<SessionView, ApiError> {
         let store = self.backend.sessions();

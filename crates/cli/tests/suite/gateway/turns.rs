@@ -230,6 +230,22 @@ fn approval_is_asked_at_the_terminal_too_and_the_first_answer_counts() {
 }
 
 #[test]
+fn call_that_runs_is_running_in_the_history_too() {
+    let world = World::new();
+    let served = Served::start(&world);
+    let page = served.page();
+    let session = page.create();
+    let mut events = page.events("");
+    page.post(&format!("/api/sessions/{session}/messages"), &json!({ "text": "run `echo begun; sleep 60`" }));
+    events.until(|name, _| name == "progress");
+    let state = |page: &PageClient| page.read("/api/history")["calls"][0]["state"].clone();
+    assert_eq!(state(&page), "running");
+    page.post(&format!("/api/sessions/{session}/cancel"), &json!({}));
+    events.until(|name, data| name == "item" && data["item"]["type"] == "turn_end");
+    assert_eq!(page.read("/api/history?limit=1")["calls"][0]["state"], "cancelled");
+}
+
+#[test]
 fn run_with_a_server_shows_the_turn_of_it() {
     let world = World::new();
     world.write("a.txt", "hello\n");
