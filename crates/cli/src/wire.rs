@@ -277,19 +277,12 @@ impl Wire {
 
     /// Names of all agents.
     pub(crate) fn agents(&self) -> Vec<String> {
-        let agents = self.settings.provenance.names_beneath(&["agents"]);
-        std::iter::once(MAIN.to_owned()).chain(agents.into_iter().filter(|name| name != MAIN)).collect()
+        self.settings.agents()
     }
 
     /// Refuses an agent that is not configured: nothing would restrict it.
     pub(crate) fn known_agent(&self, name: &str) -> Result<(), Failure> {
-        let known = self.agents();
-        if known.iter().any(|known| known == name) {
-            return Ok(());
-        }
-        let near = haft_text::suggest::nearest(name, known.iter().map(String::as_str));
-        let meant = near.first().map(|near| format!("did you mean '{near}'? Or ")).unwrap_or_default();
-        Err(Failure::usage(format!("there is no agent '{name}'")).help(format!("{meant}configure it in [agents.{name}]")))
+        self.settings.known_agent(name)
     }
 
     /// A session that decides and runs nothing.

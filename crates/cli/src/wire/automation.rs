@@ -13,7 +13,8 @@ use ring::digest::{SHA256, digest};
 use tokio::sync::oneshot;
 
 use super::shell::Calls;
-use super::{JobSettings, Wire, open_store};
+use super::sub_agents::refused;
+use super::{JobSettings, Settings, Wire, models, open_store};
 use crate::failure::Failure;
 
 /// Written by a process that has changed jobs, and watched by servers.
@@ -73,8 +74,7 @@ fn is_served(data_folder: &Path, workspace: &Path) -> bool {
 
 /// Jobs of the folder, on the database of the program, which is opened when it is first needed.
 pub(super) struct FolderAutomation {
-    data_folder: PathBuf,
-    workspace: PathBuf,
+    settings: Settings,
     shared: Option<Arc<StateStore>>,
     service: OnceLock<Result<CronService, String>>,
 }
@@ -83,8 +83,7 @@ impl Wire {
     /// The scheduled jobs of the folder.
     pub(crate) fn automation(&self) -> Arc<dyn Automation> {
         Arc::new(FolderAutomation {
-            data_folder: self.settings.data_folder.clone(),
-            workspace: self.settings.workspace.clone(),
+            settings: self.settings.clone(),
             shared: self.served.as_ref().map(|served| Arc::clone(&served.store)),
             service: OnceLock::new(),
         })
@@ -105,19 +104,32 @@ impl FolderAutomation {
     fn open(&self) -> Result<CronService, Failure> {
         let log = match &self.shared {
             Some(log) => Arc::clone(log),
-            None => Arc::new(open_store(&self.data_folder)?.store),
+            None => Arc::new(open_store(&self.settings.data_folder)?.store),
         };
-        let (signal, data_folder, workspace) = (signal_file(&self.data_folder), self.data_folder.clone(), self.workspace.clone());
+        let (data_folder, workspace) = (self.settings.data_folder.clone(), self.settings.workspace.clone());
+        let signal = signal_file(&data_folder);
         Ok(CronService::new(ServiceParts {
             store: log.automation(),
             sessions: log.sessions(),
             clock: Arc::new(SystemClock),
-            workspace: self.workspace.clone(),
+            workspace: workspace.clone(),
             // Without it the server sees the change at its next run.
             changed: Arc::new(move || send_signal(&signal).unwrap_or_default()),
             is_served: Arc::new(move || is_served(&data_folder, &workspace)),
         }))
     }
+
+    /// Refuses an agent or a model that is not configured: the job would fail at its first run.
+    fn check_names(&self, draft: &JobDraft) -> Result<(), ToolError> {
+        let agent = named(draft.agent.as_deref()).map_or(Ok(()), |agent| self.settings.known_agent(agent));
+        let model = || named(draft.model.as_deref()).map_or(Ok(()), |model| models::check_name(&self.settings, model));
+        agent.and_then(|()| model()).map_err(|failure| refused(&failure))
+    }
+}
+
+/// A name that is given; an empty one takes the name of a job away.
+fn named(name: Option<&str>) -> Option<&str> {
+    name.map(str::trim).filter(|name| !name.is_empty())
 }
 
 impl Automation for FolderAutomation {
@@ -131,13 +143,20 @@ impl Automation for FolderAutomation {
         Box::pin(async move { self.service()?.find(job).await })
     }
     fn check(&self, draft: &JobDraft) -> Result<String, ToolError> {
+        self.check_names(draft)?;
         self.service()?.check(draft)
     }
     fn add<'a>(&'a self, session: Option<&'a str>, draft: JobDraft) -> BoxFuture<'a, Result<JobView, ToolError>> {
-        Box::pin(async move { self.service()?.add(session, draft).await })
+        Box::pin(async move {
+            self.check_names(&draft)?;
+            self.service()?.add(session, draft).await
+        })
     }
     fn update<'a>(&'a self, session: Option<&'a str>, job: &'a str, draft: JobDraft) -> BoxFuture<'a, Result<JobView, ToolError>> {
-        Box::pin(async move { self.service()?.update(session, job, draft).await })
+        Box::pin(async move {
+            self.check_names(&draft)?;
+            self.service()?.update(session, job, draft).await
+        })
     }
     fn remove<'a>(&'a self, job: &'a str) -> BoxFuture<'a, Result<JobView, ToolError>> {
         Box::pin(async move { self.service()?.remove(job).await })

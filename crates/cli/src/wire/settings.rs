@@ -14,6 +14,7 @@ use haft_pattern::{Glob, GlobError, HOST_FORMS};
 use haft_policy::catalog::{PROFILES, Vocabulary};
 use haft_policy::{RuleKind, RuleSet};
 
+use super::MAIN;
 use super::policy::{home, vocabulary};
 use super::rule_file::OwnFilePath;
 use super::trust::TrustedFolders;
@@ -42,6 +43,23 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
+    /// Names of all agents.
+    pub(crate) fn agents(&self) -> Vec<String> {
+        let agents = self.provenance.names_beneath(&["agents"]);
+        std::iter::once(MAIN.to_owned()).chain(agents.into_iter().filter(|name| name != MAIN)).collect()
+    }
+
+    /// Refuses an agent that is not configured: nothing would restrict it.
+    pub(crate) fn known_agent(&self, name: &str) -> Result<(), Failure> {
+        let known = self.agents();
+        if known.iter().any(|known| known == name) {
+            return Ok(());
+        }
+        let near = haft_text::suggest::nearest(name, known.iter().map(String::as_str));
+        let meant = near.first().map(|near| format!("did you mean '{near}'? Or ")).unwrap_or_default();
+        Err(Failure::usage(format!("there is no agent '{name}'")).help(format!("{meant}configure it in [agents.{name}]")))
+    }
+
     /// The user's own groups of tools: their names without `group:`, and what is in them.
     pub(crate) fn tool_groups(&self) -> Vec<(String, Vec<String>)> {
         let members = |members: &[haft_config::Sourced<String>]| members.iter().map(|member| member.value.clone()).collect();
@@ -83,7 +101,7 @@ pub(super) fn load(common: &Common, registry: &Registry, output: &Output) -> Res
 
 /// The settings of a configuration without errors.
 pub(super) fn build(common: &Common, workspace: PathBuf, loaded: Loaded) -> Result<Settings, Failure> {
-    let agent = common.agent.clone().unwrap_or_else(|| super::MAIN.into());
+    let agent = common.agent.clone().unwrap_or_else(|| MAIN.into());
     Ok(Settings {
         config: Arc::new(loaded.config),
         provenance: Arc::new(loaded.provenance),

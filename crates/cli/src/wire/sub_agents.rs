@@ -112,7 +112,8 @@ impl SubAgentFactory for Factory {
 }
 
 /// A failure of the program as the error of a call.
-fn refused(failure: &Failure) -> ToolError {
+/// A failure of the configuration, as an answer to the model.
+pub(super) fn refused(failure: &Failure) -> ToolError {
     let help = failure.help.as_ref().map(|help| format!(" ({help})")).unwrap_or_default();
     ToolError::validation(format!("{}{help}.", failure.message))
 }

@@ -90,7 +90,12 @@ fn command_of_people_names_the_channel_and_the_agent_of_a_job() {
         (&json!("gardener"), &json!("screen"), &json!("me")),
         "{added:#}"
     );
-    for (more, words) in [(["--channel", "dsk"], "no channel 'dsk' can send"), (["--to", "#ops"], "'to' needs a 'channel'")] {
+    for (more, words) in [
+        (["--channel", "dsk"], "no channel 'dsk' can send"),
+        (["--to", "#ops"], "'to' needs a 'channel'"),
+        (["--agent", "gardner"], "there is no agent 'gardner' (did you mean 'gardener'?"),
+        (["--model", "sonnet"], "'sonnet' is not a model"),
+    ] {
         let refused = add(&more);
         assert!(refused.all().contains(words), "{}", refused.all());
     }
