@@ -74,6 +74,7 @@ fn change(common: &Common, request: &McpInstallArgs) -> Result<ClientFileChange,
     let program = std::env::current_exe().and_then(|program| program.canonicalize());
     let program = program.map_err(|error| Failure::failed("execution_error", format!("the path of haft cannot be found: {error}")))?;
     let entry = client.entry(&program.to_string_lossy(), &arguments(common, client.open_folder())?);
+    let entry = json_edit::merged(before.as_deref().unwrap_or_default(), client.section(), &request.name, entry);
     let after = json_edit::set(before.as_deref().unwrap_or_default(), client.section(), &request.name, &entry).map_err(|why| {
         let help = format!("fix it, or add this to '{}' by hand: {}", client.section(), json!({ request.name.as_str(): entry }));
         Failure::failed("execution_error", format!("{} cannot be changed: {why}", file.display())).help(help)

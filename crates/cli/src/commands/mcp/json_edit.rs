@@ -18,6 +18,19 @@ pub(super) fn set(text: &str, section: &str, name: &str, value: &Value) -> Resul
     Ok(edited)
 }
 
+/// A value with the members that only the one in the file has, such as the user's `env`. An entry that starts no command is another kind.
+pub(super) fn merged(text: &str, section: &str, name: &str, mut value: Value) -> Value {
+    let old = read(text).ok().and_then(|file| file.get(section)?.get(name).cloned());
+    if let (Some(Value::Object(old)), Value::Object(new)) = (old, &mut value)
+        && old.contains_key("command")
+    {
+        for (key, member) in old {
+            new.entry(key).or_insert(member);
+        }
+    }
+    value
+}
+
 /// The edited text with the line ends of the file, where those are all of Windows.
 fn with_line_ends_of(text: &str, edited: String) -> String {
     let is_windows = text.contains("\r\n") && !text.replace("\r\n", "").contains('\n');
@@ -321,6 +334,23 @@ mod tests {
             ("{\"servers\":{\n  \"haft\": [\"old\"],\n  \"z\": 0\n}}", format!("{{\"servers\":{{\n  {entry},\n  \"z\": 0\n}}}}")),
         ] {
             assert_eq!(set(before, "servers", "haft", &value).unwrap(), after, "{before}");
+        }
+    }
+
+    #[test]
+    fn entry_keeps_what_the_user_added_to_it() {
+        let value = || json!({"command": "haft", "args": ["mcp"]});
+        let kept = json!({"command": "haft", "args": ["mcp"], "env": {"A": "1"}, "disabled": true});
+        for (old, expected) in [
+            (json!({"command": "old", "args": [], "env": {"A": "1"}, "disabled": true}), kept),
+            (json!({"url": "http://127.0.0.1:1/", "headers": {}}), value()),
+            (json!(["old"]), value()),
+        ] {
+            let text = json!({"servers": {"haft": old}}).to_string();
+            assert_eq!(merged(&text, "servers", "haft", value()), expected, "{text}");
+        }
+        for text in ["", "{", "{\"servers\": 1}", "{\"servers\": {\"a\": {\"command\": \"a\", \"env\": {}}}}"] {
+            assert_eq!(merged(text, "servers", "haft", value()), value(), "{text}");
         }
     }
 
