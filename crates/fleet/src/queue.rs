@@ -66,10 +66,17 @@ pub fn subject_of_tenant(route: &str, session: &str) -> String {
     format!("tenant.{}.{session}", part(route))
 }
 
-/// A part of a subject: nothing in it is a separator or a wildcard.
+/// A part of a subject: nothing in it is a separator or a wildcard, and no two names have the same.
 pub(crate) fn part(name: &str) -> String {
-    let plain = |ch: char| if ch.is_ascii_alphanumeric() || ch == '_' || ch == '-' { ch } else { '_' };
-    name.chars().map(plain).collect()
+    let mut part = String::with_capacity(name.len());
+    for ch in name.chars() {
+        if ch.is_ascii_alphanumeric() || ch == '_' || ch == '-' {
+            part.push(ch);
+        } else {
+            part.push_str(&format!("~{:x}~", u32::from(ch)));
+        }
+    }
+    part
 }
 
 /// A name may have no dot. Parts of topics have no `=`, so no two topics have the same consumer.
@@ -225,9 +232,10 @@ mod tests {
     #[test]
     fn topics_have_no_wildcards_and_addresses_show_no_password() {
         assert_eq!(topic_of_call("web_fetch", None), "call.any.web_fetch");
-        assert_eq!(topic_of_turn("ma in", Some("gpu")), "turn.gpu.ma_in");
-        assert_eq!(topic_of_call("mcp.>* x", Some("g.pu")), "call.g_pu.mcp____x");
-        assert_eq!([subject_of_tenant("ab", ">"), subject_of_tenant("ab", "s.>")], ["tenant.ab.>", "tenant.ab.s__"]);
+        assert_eq!(topic_of_turn("ma in", Some("gpu")), "turn.gpu.ma~20~in");
+        assert_eq!(topic_of_call("mcp.>* x", Some("g.pu")), "call.g~2e~pu.mcp~2e~~3e~~2a~~20~x");
+        assert_eq!([subject_of_tenant("ab", ">"), subject_of_tenant("ab", "s.>")], ["tenant.ab.>", "tenant.ab.s~2e~~3e~"]);
+        assert_ne!(topic_of_turn("a.b", None), topic_of_turn("a_b", None));
         assert_ne!(consumer_name(&topic_of_turn("b", Some("gpu-a"))), consumer_name(&topic_of_turn("a-b", Some("gpu"))));
         for (address, why) in [
             ("redis://user:hunter2@host", "redis is no kind of queue"),
