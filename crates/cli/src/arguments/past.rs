@@ -54,6 +54,9 @@ pub(crate) enum StoreCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum QuarantineCommand {
+    /// List the entries, as without a subcommand
+    #[command(after_long_help = help::QUARANTINE_EXAMPLES)]
+    List,
     /// Show an entry: where it was, why it was moved, which command wrote it, and its content
     #[command(after_long_help = help::QUARANTINE_EXAMPLES)]
     Show {

@@ -19,7 +19,7 @@ pub(crate) const MAX_SHOWN: u64 = 64 << 10;
 pub(crate) fn run(command: Option<&QuarantineCommand>, output: &Output) -> Result<Exit, Failure> {
     let quarantine = Quarantine::new(wire::data_folder()?.join(wire::QUARANTINE));
     match command {
-        None => list(&quarantine, output),
+        None | Some(QuarantineCommand::List) => list(&quarantine, output),
         Some(QuarantineCommand::Show { id }) => show(&quarantine, &find(&quarantine, id)?, output),
         Some(QuarantineCommand::Restore { id, force }) => restore(&quarantine, &find(&quarantine, id)?, *force, output),
         Some(QuarantineCommand::Remove { id: Some(id), .. }) => remove(&quarantine, &[find(&quarantine, id)?], output),

@@ -80,6 +80,7 @@ fn undo_commit_and_restore_follow_no_link_that_a_command_left() {
 
     run_line(&scene, "mkdir sub && n=.envrc && echo EVIL > sub/$n");
     let listed = haft_text(&scene, &["quarantine"]);
+    assert_eq!(haft_text(&scene, &["quarantine", "list"]), listed);
     let id = listed.split_whitespace().find(|word| word.starts_with("q-")).unwrap_or_else(|| panic!("{listed}")).to_owned();
     run_line(&scene, &format!("rm -rf sub; ln -s {outside} sub"));
     let said = haft_text(&scene, &["quarantine", "restore", &id]);
