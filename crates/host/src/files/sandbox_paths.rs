@@ -146,11 +146,13 @@ impl LocalFiles {
         (paths, changed.into_iter().map(|(_, root)| root).collect())
     }
 
-    /// Haft's folders are hidden; its single files, such as scripts of hooks, can be read.
+    /// Haft's folders are hidden; its single files, such as scripts of hooks, can be read. Nothing is mounted where there is none yet: what
+    /// a command makes there is found afterwards.
     fn add_own_paths(&self, paths: &mut SandboxPaths) {
         let roots: Vec<PathBuf> = paths.writable.iter().chain(&paths.read_only).cloned().collect();
         let is_beneath = |path: &Path, roots: &[PathBuf]| roots.iter().any(|root| path.starts_with(root) && path != root);
-        for path in self.rules.own_paths().filter(|path| is_beneath(path, &roots)) {
+        let is_there = |path: &&Path| path.symlink_metadata().is_ok();
+        for path in self.rules.own_paths().filter(|path| is_beneath(path, &roots)).filter(is_there) {
             if path.is_dir() { &mut paths.masked } else { &mut paths.protected }.push(path.to_owned());
             paths.identities.extend(identity_of(path).map(|identity| (path.to_owned(), identity)));
             paths.pinned.push(path.to_owned());

@@ -207,6 +207,30 @@ fn workspace_that_is_the_home_folder_works() {
     assert!(!String::from_utf8_lossy(&listed.stdout).contains("q-"), "{listed:?}");
 }
 
+/// Haft's own folders are not there yet: a command changes files, and leaves no configuration that a later start would read.
+#[test]
+fn workspace_that_is_a_home_folder_without_haft_works() {
+    let scene = scene();
+    let home = scene.path("fresh");
+    fs::create_dir(&home).unwrap();
+    let at_home = |line: &str| {
+        let arguments = json!({ "command": line, "timeout": 60 }).to_string();
+        let output = scene.haft(&["call", "exec", &arguments]).current_dir(&home).env("HOME", &home).output().unwrap();
+        String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+    };
+    let said = at_home("echo made > made.txt; mkdir p; cd p; git init -q .; git status --short; mv ../made.txt moved.txt");
+    assert_eq!(fs::read_to_string(home.join("p/moved.txt")).unwrap_or_default(), "made\n", "{said}");
+    let attacks = [
+        "d=.config/ha; mkdir -p ${d}ft; echo 'access = \"full-access\"' > ${d}ft/config.toml",
+        "mkdir -p x/haft; echo 'access = \"full-access\"' > x/haft/config.toml; rm -rf .config; d=.conf; mv x ${d}ig",
+        "mkdir -p y; echo 'access = \"full-access\"' > y/config.toml; d=.config; mkdir -p $d; ln -s ../y $d/haft",
+    ];
+    for line in attacks {
+        let said = at_home(line);
+        assert!(!home.join(".config/haft/config.toml").exists(), "{line}: {said}");
+    }
+}
+
 /// A rule on a place holds for what was there, also if the folder above it could have another name in the next command.
 #[test]
 fn folders_above_denied_paths_stay_where_they_are() {
