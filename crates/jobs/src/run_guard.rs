@@ -22,6 +22,8 @@ use crate::triggers::{self, TriggerSnapshot};
 const REFUSALS: &[&str] = &["Read-only file system", "Device or resource busy", "EROFS", "EBUSY"];
 /// The error of Git for a clone into a folder that has a repository.
 const NOT_EMPTY: &str = "already exists and is not an empty directory";
+/// The error of Git where it finds no repository.
+const NO_REPOSITORY: &str = "not a git repository";
 /// The port of a host that allow_host names without one.
 const DEFAULT_PORT: u16 = 443;
 const READ_ONLY_GIT: &str = "'.git' is read-only for background jobs and interpreters, because Git runs or trusts what is in it. Run the \
@@ -72,7 +74,7 @@ impl RunGuard {
         let decisions = self.proxy.iter().flat_map(EgressProxy::decisions);
         let blocked = decisions.filter_map(|decision| blocked_note(&decision));
         let gaps = (!self.gaps.is_empty()).then(|| format!("haft: the sandbox was weaker than it should be: {}", self.gaps.join("; ")));
-        let hint = self.hint.explain(output).map(|why| format!("haft: {why}"));
+        let hint = self.hint.explain(output).or_else(|| repository_above(output, &self.root)).map(|why| format!("haft: {why}"));
         limits.chain(blocked).chain(gaps).chain(hint).collect()
     }
 
@@ -148,6 +150,19 @@ fn blocked_note(decision: &NetworkDecision) -> Option<String> {
     });
     let note = format!("haft: {host}:{port} was blocked: {reason}{}", advice.unwrap_or_default());
     Some(display::escape_line(&note).into_owned())
+}
+
+/// Explains to the model why Git finds no repository in a workspace that is a part of one.
+fn repository_above(output: &[u8], root: &Path) -> Option<String> {
+    if !String::from_utf8_lossy(output).contains(NO_REPOSITORY) || root.join(".git").exists() {
+        return None;
+    }
+    let above = root.ancestors().skip(1).find(|folder| folder.join(".git").exists())?;
+    let above = display::escape_line(&above.to_string_lossy()).into_owned();
+    Some(format!(
+        "the workspace is a part of the repository '{above}', which commands do not see. Ask the user to start haft in that folder, or \
+         with --workspace"
+    ))
 }
 
 /// Explains to the model why a command failed at a protected path, by the error messages in its output.
@@ -245,6 +260,22 @@ mod tests {
         ] {
             assert_eq!(blocked_note(&decision), note);
         }
+    }
+
+    #[test]
+    fn repository_around_the_workspace_is_named_where_git_finds_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("mono/pkg/app");
+        std::fs::create_dir_all(&root).unwrap();
+        let output = b"fatal: not a git repository (or any of the parent directories): .git\n";
+        assert_eq!(repository_above(output, &root), None, "there is none");
+        std::fs::create_dir(folder.path().join("mono/.git")).unwrap();
+        let above = folder.path().join("mono");
+        let named = repository_above(output, &root).unwrap();
+        assert!(named.starts_with(&format!("the workspace is a part of the repository '{}', ", above.display())), "{named}");
+        assert_eq!(repository_above(b"error: no such path\n", &root), None, "another error");
+        std::fs::create_dir(root.join(".git")).unwrap();
+        assert_eq!(repository_above(output, &root), None, "it has one of its own");
     }
 
     #[test]
