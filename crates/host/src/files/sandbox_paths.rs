@@ -76,6 +76,14 @@ impl LocalFiles {
         self.rules.paths_run_by_git().map(Path::to_owned).collect()
     }
 
+    /// Haft's own files in the roots that may be written, such as scripts of hooks, also where there is none yet; not its folders, which
+    /// are hidden.
+    pub fn own_files(&self) -> Vec<PathBuf> {
+        let roots = self.writable();
+        let is_beneath = |path: &&Path| roots.iter().any(|root| path.starts_with(root) && path != root);
+        self.rules.own_paths().filter(is_beneath).filter(|path| !path.is_dir()).map(Path::to_owned).collect()
+    }
+
     /// Searches the roots for secrets, protected names and repositories. Folders that have not changed since the last search are
     /// taken from the cache.
     pub fn sandbox_paths(&self, cache: &ScanCache) -> SandboxPaths {

@@ -231,6 +231,35 @@ fn workspace_that_is_a_home_folder_without_haft_works() {
     }
 }
 
+/// A hook of the user names a script that is not there yet: a command cannot write it, in whichever way.
+#[test]
+fn missing_script_of_a_hook_is_not_left_by_a_command() {
+    let scene = scene();
+    let (script, marker) = (scene.file("scripts/check.sh"), scene.path("outside/marker"));
+    let hook = format!("[[hooks]]\nevent = 'before_tool_call'\nmatch = ['noop']\ncommand = '{}'\n", script.display());
+    scene.configure(&hook);
+    let evil = format!("echo '#!/bin/sh' > $f; echo 'touch {}' >> $f; chmod +x $f", marker.display());
+    let lines = [
+        format!("d=script; mkdir -p ${{d}}s; f=${{d}}s/check.sh; {evil}"),
+        format!("mkdir -p s; f=s/check.sh; {evil}; d=script; rm -rf ${{d}}s; mv s ${{d}}s"),
+        format!("mkdir -p t; f=t/check.sh; {evil}; d=script; rm -rf ${{d}}s; ln -s t ${{d}}s"),
+        format!("f=u.sh; {evil}; d=script; rm -rf ${{d}}s; mkdir ${{d}}s; ln -s ../u.sh ${{d}}s/check.sh"),
+    ];
+    for line in lines {
+        let ran = scene.haft(&["call", "exec", &json!({ "command": line }).to_string()]).output().unwrap();
+        assert!(!script.exists(), "{line}: {ran:?}");
+        scene.haft(&["call", "noop"]).output().unwrap();
+        assert!(!marker.exists(), "{line}: {ran:?}");
+    }
+    // Its neighbours stay, and the user's own script runs.
+    let made = scene.haft(&["call", "exec", r#"{"command": "mkdir -p scripts && echo fine > scripts/other.sh"}"#]).output().unwrap();
+    assert_eq!(scene.read("scripts/other.sh"), "fine\n", "{made:?}");
+    scene.write("scripts/check.sh", format!("#!/bin/sh\ntouch {}\n", marker.display()));
+    fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    scene.haft(&["call", "noop"]).output().unwrap();
+    assert!(marker.exists(), "the hook of the user does not run at all");
+}
+
 /// A rule on a place holds for what was there, also if the folder above it could have another name in the next command.
 #[test]
 fn folders_above_denied_paths_stay_where_they_are() {

@@ -38,7 +38,7 @@ pub(crate) struct Existing {
     pub(crate) git: Vec<PathBuf>,
     /// Every repository without a working tree.
     pub(crate) bare: Vec<PathBuf>,
-    /// What Git runs or trusts because the settings of a repository name it: for [`Guard::with_run_by_git`].
+    /// What Git runs or trusts because the settings of a repository name it, and Haft's own files: for [`Guard::with_run_by_git`].
     pub(crate) run_by_git: Vec<PathBuf>,
     /// Whether everything was looked at.
     pub(crate) is_complete: bool,
@@ -80,6 +80,7 @@ pub(crate) fn find_existing(files: &LocalFiles, cache: &FolderCache, data: &Path
         }
     });
     existing.run_by_git = files.run_by_git();
+    existing.run_by_git.extend(files.own_files());
     let nested = existing.git.iter().filter(|git| git.is_dir()).filter_map(|git| Some((git, git.parent()?)));
     existing.run_by_git.extend(nested.flat_map(|(git, worktree)| paths_run_by_git(worktree, git)));
     existing.run_by_git.sort_unstable();
@@ -106,16 +107,17 @@ fn files_at(path: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What is new or changed of what Git runs by its settings. A link above it could lead to other files.
-fn find_new_run_by_git(guard: &Guard, roots: &[PathBuf]) -> Vec<(PathBuf, String)> {
-    let why = "the settings of Git name it, so that Git runs or trusts it";
+/// What is new or changed of what Git or Haft runs by its settings. A link above it could lead to other files.
+fn find_new_run_by_settings(files: &LocalFiles, guard: &Guard, roots: &[PathBuf]) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     for path in &guard.run_by_git {
         let is_inside = |above: &Path| roots.iter().any(|root| above.starts_with(root) && above != root);
+        // The rules of the session do not know the settings of nested repositories.
+        let why = reason(files, path).unwrap_or_else(|| "the settings of Git name it, so that Git runs or trusts it".to_owned());
         let links = path.ancestors().filter(|above| is_inside(above) && above.is_symlink() && guard.is_new(above));
         match links.last() {
-            Some(link) => found.push((link.to_owned(), why.to_owned())),
-            None => found.extend(files_at(path).into_iter().filter(|file| guard.is_new(file)).map(|file| (file, why.to_owned()))),
+            Some(link) => found.push((link.to_owned(), why)),
+            None => found.extend(files_at(path).into_iter().filter(|file| guard.is_new(file)).map(|file| (file, why.clone()))),
         }
     }
     found
@@ -155,7 +157,7 @@ pub(super) fn find_new(files: &LocalFiles, guard: &Guard, data: &Path, extent: W
             }
         }
     });
-    findings.protected.extend(find_new_run_by_git(guard, &files.writable()));
+    findings.protected.extend(find_new_run_by_settings(files, guard, &files.writable()));
     // What is in an entry goes with it.
     findings.protected.sort_unstable();
     findings.protected.dedup_by(|(inner, _), (outer, _)| inner.starts_with(outer));
