@@ -74,7 +74,7 @@ impl RunGuard {
         let decisions = self.proxy.iter().flat_map(EgressProxy::decisions);
         let blocked = decisions.filter_map(|decision| blocked_note(&decision));
         let gaps = (!self.gaps.is_empty()).then(|| format!("haft: the sandbox was weaker than it should be: {}", self.gaps.join("; ")));
-        let hint = self.hint.explain(output).or_else(|| repository_above(output, &self.root)).map(|why| format!("haft: {why}"));
+        let hint = self.hint.explain(output).or_else(|| explain_missing_repository(output, &self.root)).map(|why| format!("haft: {why}"));
         limits.chain(blocked).chain(gaps).chain(hint).collect()
     }
 
@@ -153,7 +153,7 @@ fn blocked_note(decision: &NetworkDecision) -> Option<String> {
 }
 
 /// Explains to the model why Git finds no repository in a workspace that is a part of one.
-fn repository_above(output: &[u8], root: &Path) -> Option<String> {
+fn explain_missing_repository(output: &[u8], root: &Path) -> Option<String> {
     if !String::from_utf8_lossy(output).contains(NO_REPOSITORY) || root.join(".git").exists() {
         return None;
     }
@@ -268,14 +268,14 @@ mod tests {
         let root = folder.path().join("mono/pkg/app");
         std::fs::create_dir_all(&root).unwrap();
         let output = b"fatal: not a git repository (or any of the parent directories): .git\n";
-        assert_eq!(repository_above(output, &root), None, "there is none");
+        assert_eq!(explain_missing_repository(output, &root), None, "there is none");
         std::fs::create_dir(folder.path().join("mono/.git")).unwrap();
         let above = folder.path().join("mono");
-        let named = repository_above(output, &root).unwrap();
+        let named = explain_missing_repository(output, &root).unwrap();
         assert!(named.starts_with(&format!("the workspace is a part of the repository '{}', ", above.display())), "{named}");
-        assert_eq!(repository_above(b"error: no such path\n", &root), None, "another error");
+        assert_eq!(explain_missing_repository(b"error: no such path\n", &root), None, "another error");
         std::fs::create_dir(root.join(".git")).unwrap();
-        assert_eq!(repository_above(output, &root), None, "it has one of its own");
+        assert_eq!(explain_missing_repository(output, &root), None, "it has one of its own");
     }
 
     #[test]

@@ -121,14 +121,14 @@ impl FolderAutomation {
 
     /// Refuses an agent or a model that is not configured: the job would fail at its first run.
     fn check_names(&self, draft: &JobDraft) -> Result<(), ToolError> {
-        let agent = named(draft.agent.as_deref()).map_or(Ok(()), |agent| self.settings.known_agent(agent));
-        let model = || named(draft.model.as_deref()).map_or(Ok(()), |model| models::check_name(&self.settings, model));
+        let agent = trim_name(draft.agent.as_deref()).map_or(Ok(()), |agent| self.settings.known_agent(agent));
+        let model = || trim_name(draft.model.as_deref()).map_or(Ok(()), |model| models::check_name(&self.settings, model));
         agent.and_then(|()| model()).map_err(|failure| refused(&failure))
     }
 }
 
 /// A name that is given; an empty one takes the name of a job away.
-fn named(name: Option<&str>) -> Option<&str> {
+fn trim_name(name: Option<&str>) -> Option<&str> {
     name.map(str::trim).filter(|name| !name.is_empty())
 }
 

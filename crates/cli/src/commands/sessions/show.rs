@@ -121,9 +121,9 @@ mod tests {
             stop: haft_provider::StopReason::ToolCalls,
             usage: haft_provider::Usage::default(),
         };
-        let entries = [begun("a"), whole, begun("b"), LedgerEntry::User { message: Message::user("go on") }, begun("c")];
+        let entries = [begun("a"), whole, begun("b"), LedgerEntry::User { message: Message::user("continue") }, begun("c")];
         let cut_off = |name: &str| format!("\nan answer that was cut off\n→ {name} {{}}\n");
-        assert_eq!(told_all(&entries), format!("\nm\n→ a {{}}\n{}\nyou\ngo on\n{}", cut_off("b"), cut_off("c")));
+        assert_eq!(told_all(&entries), format!("\nm\n→ a {{}}\n{}\nyou\ncontinue\n{}", cut_off("b"), cut_off("c")));
     }
 
     #[test]

@@ -114,7 +114,7 @@ impl PostgresWork {
     }
 }
 
-/// The name stands in statements that take no values.
+/// The name is part of statements that take no values.
 fn check_name(schema: &str) -> Result<(), StoreError> {
     let is_plain = |ch: char| ch.is_ascii_lowercase() || ch.is_ascii_digit() || ch == '_';
     let is_tenants = schema.starts_with("tenant_") && schema.chars().all(is_plain);
