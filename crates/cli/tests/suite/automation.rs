@@ -93,7 +93,7 @@ fn command_of_people_names_the_channel_and_the_agent_of_a_job() {
     for (more, words) in [
         (["--channel", "dsk"], "no channel 'dsk' can send"),
         (["--to", "#ops"], "'to' needs a 'channel'"),
-        (["--agent", "gardner"], "there is no agent 'gardner' (did you mean 'gardener'?"),
+        (["--agent", "gardner"], "there is no agent 'gardner'"),
         (["--model", "sonnet"], "'sonnet' is not a model"),
     ] {
         let refused = add(&more);
@@ -112,6 +112,13 @@ fn message_with_a_time_is_a_job_also_without_an_action() {
     {
         let refused = world.run(&["call", "cron", &arguments.to_string(), "--json"]);
         assert_eq!(refused.json()["error_type"], "validation_error", "{}", refused.all());
+    }
+    // And an agent and a model that are configured.
+    for (name, value) in [("agent", "gardener"), ("model", "sonnet")] {
+        let arguments = json!({"message": "x", "every": "1h", "session": "isolated", name: value}).to_string();
+        let refused = world.run(&["call", "cron", &arguments, "--json"]);
+        assert_eq!(refused.json()["error_type"], "validation_error", "{}", refused.all());
+        assert!(refused.stdout.contains(value), "{}", refused.all());
     }
 }
 
