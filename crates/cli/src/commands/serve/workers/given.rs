@@ -18,6 +18,8 @@ const AGAIN: Duration = Duration::from_millis(500);
 const STORE_PATIENCE: Duration = Duration::from_mins(2);
 /// A worker that begins just now, or follows one that was lost, did not hear that the user wants the turn to end.
 const STOP_AGAIN: Duration = Duration::from_secs(1);
+/// How often a turn that is being recorded is looked for.
+const RECORDING: Duration = Duration::from_millis(5);
 /// How long a worker may take to answer: a browser that shows nothing new says so after 15 s.
 const ANSWER: Duration = Duration::from_secs(20);
 
@@ -45,6 +47,10 @@ impl GivenTurns {
         work: &NewWork,
         cancel: &CancellationToken,
     ) -> Result<WorkRecord, FleetError> {
+        // Workers that are free would begin it before they hear that nobody wants it any more.
+        if cancel.is_cancelled() && self.link.work.submit(work.clone()).await.is_ok() {
+            self.link.work.cancel(&work.id).await.ok();
+        }
         let record = tokio::select! {
             settled = self.settled(work) => settled?,
             never = self.stop_turn(session, &work.id, cancel) => match never {},
@@ -82,9 +88,9 @@ impl GivenTurns {
         loop {
             let mut pause = STOP_AGAIN;
             match self.link.work.look(id).await {
-                Ok(Some(record)) if record.state == WorkState::Queued => drop(self.link.work.cancel(id).await),
+                Ok(Some(record)) if matches!(record.state, WorkState::Queued | WorkState::Claimed) => drop(self.link.work.cancel(id).await),
                 // It is being recorded.
-                Ok(None) => pause /= 20,
+                Ok(None) => pause = RECORDING,
                 _ => self.tell(session, &RemoteMessage::Cancel),
             }
             tokio::time::sleep(pause).await;
