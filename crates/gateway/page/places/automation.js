@@ -38,7 +38,7 @@ export default function mount(root) {
       return jobs.length
         ? jobs.map(job)
         : empty(
-            'No command runs in the background. A command that the agent starts in the background is listed here and can be ended with all its descendants.',
+            'No command runs in the background. What the agent starts there is listed here and can be ended with all its descendants.',
             'Ask the agent to start one',
             href('chat', null, { text: 'run `sleep 120`' }),
           );

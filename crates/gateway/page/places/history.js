@@ -190,7 +190,7 @@ export default function mount(root, first) {
         (isFiltered
           ? empty('No call matches these filters.', 'Clear the filters', href('history'))
           : empty(
-              'Nothing has been called yet. Each call of a tool is kept here with its decision, its diff and its undo.',
+              'Nothing has been called yet. Each call is kept here with its decision, diff and undo.',
               'Ask the agent to read a file',
               href('chat', null, { text: 'read README.md' }),
             )),

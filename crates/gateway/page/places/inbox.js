@@ -34,7 +34,7 @@ export default function mount(root) {
   function draw() {
     const approvals = [...store.approvals.values()];
     for (const id of chosen) if (!store.approvals.has(id)) chosen.delete(id);
-    const text = 'Nothing waits for you. When an agent needs an approval, it is listed here, whatever you look at.';
+    const text = 'Nothing waits for you. When an agent needs an approval, it is listed here.';
     fill(body, approvals.length ? list(approvals) : empty(text, 'Ask the agent something', href('chat')));
   }
 

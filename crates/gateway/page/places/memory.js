@@ -80,7 +80,7 @@ export default function mount(root, { query }) {
   function files(list) {
     if (!list.length)
       return empty(
-        'Nothing is remembered yet. Agents keep what matters later in MEMORY.md and in files of the folder “memory”, and search it when they need it.',
+        'Nothing is remembered yet. Agents keep what matters later in MEMORY.md and in files of the folder “memory”.',
         'Tell the agent something to remember',
         href('chat', null, { text: "append 'Releases are on Fridays.' to MEMORY.md" }),
       );

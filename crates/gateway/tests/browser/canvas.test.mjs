@@ -177,8 +177,8 @@ describe('canvas', { timeout: 240_000 }, () => {
     await turn({ action: 'eval', java_script: '1' });
     assert.ok(!model.asked.slice(before).some((body) => body.includes("the user chose 'old'")), 'an old version sends nothing');
     // An answer that comes late does not take the place of what was chosen after it.
-    const shown = () => page.evaluate(() => [document.querySelector('.drawing small').textContent, document.querySelectorAll('.drawing iframe').length]);
-    const [title] = await shown();
+    const seen = () => page.evaluate(() => [document.querySelector('.drawing small').textContent, document.querySelectorAll('.drawing iframe').length]);
+    const newestShown = await seen();
     await page.evaluate(() => {
       const ask = window.fetch;
       window.fetch = async (url, ...rest) => {
@@ -195,7 +195,7 @@ describe('canvas', { timeout: 240_000 }, () => {
       window.arrive();
       return new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn(null))));
     });
-    assert.deepEqual(await shown(), [title, 1]);
+    assert.deepEqual(await seen(), newestShown);
     // Folded, it works for the agent all the same.
     await page.click('button', 'Hide');
     await page.until('no stage', () => document.querySelector('.drawing').offsetHeight < 60);
