@@ -96,7 +96,7 @@ async fn sender_is_told_once_that_fetched_messages_were_not_read() {
     let sent = setup.server.received().into_iter().filter(|request| request.line.ends_with("/sendMessage"));
     let told: Vec<_> = sent.map(|request| (request.json()["chat_id"].clone(), request.json()["text"].clone())).collect();
     let unread = "Too many messages came at once, so this one was not read. Send it again in a minute.";
-    assert_eq!(told, [(json!("5"), json!(unread))]);
+    assert_eq!(told, [(json!(5), json!(unread))]);
 }
 
 #[tokio::test]

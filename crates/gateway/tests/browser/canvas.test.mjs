@@ -176,6 +176,19 @@ describe('canvas', { timeout: 240_000 }, () => {
     await page.until('newest version', () => document.querySelectorAll('.drawing iframe').length === 1);
     await turn({ action: 'eval', java_script: '1' });
     assert.ok(!model.asked.slice(before).some((body) => body.includes("the user chose 'old'")), 'an old version sends nothing');
+    // Folded, it works for the agent all the same.
+    await page.click('button', 'Hide');
+    await page.until('no stage', () => document.querySelector('.drawing').offsetHeight < 60);
+    assert.match(JSON.parse(await turn({ action: 'eval', java_script: '6 * 7' })).messages.at(-1).content, /42/);
+    await page.click('button', 'Show');
+    await page.until('stage', () => document.querySelector('.drawing iframe').offsetHeight > 80);
+    // The path of a look ends with the next one.
+    const status = (path) => page.evaluate(async (url) => (await fetch(url)).status, path);
+    const again = (number) =>
+      page.evaluate(async (wanted) => (await fetch(`/api/sessions/${location.hash.split("/").at(-1)}/canvas/versions/${wanted}`)).json(), number);
+    assert.equal(await status(old), 200);
+    assert.match((await again(newest - 1)).source_html, /First/);
+    assert.deepEqual([await status(old), (await again(0)).error_type], [404, 'not_found']);
     // An answer that comes late does not take the place of what was chosen after it.
     const seen = () => page.evaluate(() => [document.querySelector('.drawing small').textContent, document.querySelectorAll('.drawing iframe').length]);
     const newestShown = await seen();
@@ -196,19 +209,6 @@ describe('canvas', { timeout: 240_000 }, () => {
       return new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn(null))));
     });
     assert.deepEqual(await seen(), newestShown);
-    // Folded, it works for the agent all the same.
-    await page.click('button', 'Hide');
-    await page.until('no stage', () => document.querySelector('.drawing').offsetHeight < 60);
-    assert.match(JSON.parse(await turn({ action: 'eval', java_script: '6 * 7' })).messages.at(-1).content, /42/);
-    await page.click('button', 'Show');
-    await page.until('stage', () => document.querySelector('.drawing iframe').offsetHeight > 80);
-    // The path of a look ends with the next one.
-    const status = (path) => page.evaluate(async (url) => (await fetch(url)).status, path);
-    const again = (number) =>
-      page.evaluate(async (wanted) => (await fetch(`/api/sessions/${location.hash.split("/").at(-1)}/canvas/versions/${wanted}`)).json(), number);
-    assert.equal(await status(old), 200);
-    assert.match((await again(newest - 1)).source_html, /First/);
-    assert.deepEqual([await status(old), (await again(0)).error_type], [404, 'not_found']);
   });
 
   step('what is hidden is gone, and the frame of an old key too', async () => {
