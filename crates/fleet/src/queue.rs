@@ -68,15 +68,9 @@ pub fn subject_of_tenant(route: &str, session: &str) -> String {
 
 /// A part of a subject: nothing in it is a separator or a wildcard, and no two names have the same.
 pub(crate) fn part(name: &str) -> String {
-    let mut part = String::with_capacity(name.len());
-    for ch in name.chars() {
-        if ch.is_ascii_alphanumeric() || ch == '_' || ch == '-' {
-            part.push(ch);
-        } else {
-            part.push_str(&format!("~{:x}~", u32::from(ch)));
-        }
-    }
-    part
+    let is_plain = |ch: char| ch.is_ascii_alphanumeric() || ch == '_' || ch == '-';
+    let escape = |ch: char| if is_plain(ch) { ch.to_string() } else { format!("~{:x}~", u32::from(ch)) };
+    name.chars().map(escape).collect()
 }
 
 /// A name may have no dot. Parts of topics have no `=`, so no two topics have the same consumer.
