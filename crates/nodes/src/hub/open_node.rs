@@ -327,17 +327,17 @@ mod tests {
     #[test]
     fn path_that_rules_know_otherwise_is_not_sent() {
         let check = |action: &str, target: &str| {
-            check_paths(&json!([{"effect": "node", "action": action, "target": target}]), "/work".into())
+            check_paths(&json!([{"effect": "node", "action": action, "target": target}]), "/srv".into())
                 .map_err(|error| error.message().to_owned())
         };
         for (action, target) in
-            [("read", "a/b"), ("list", "."), ("read", "/etc/x"), ("write", "../x"), ("camera_snap", "/work/a"), ("exec", "cat ./a")]
+            [("read", "a/b"), ("list", "."), ("read", "/etc/x"), ("write", "../x"), ("camera_snap", "/srv/a"), ("exec", "cat ./a")]
         {
             assert_eq!(check(action, target), Ok(()), "{action} {target}");
         }
-        let message = "Nothing was done: write 'private/key' for '/work/private/key', as rules name it.";
-        assert_eq!(check("read", "/work/private/key"), Err(message.into()));
-        for (action, target) in [("write", "./a"), ("delete", "x/../a"), ("list", "../work/a"), ("read", "")] {
+        let message = "Nothing was done: write 'private/key' for '/srv/private/key', as rules name it.";
+        assert_eq!(check("read", "/srv/private/key"), Err(message.into()));
+        for (action, target) in [("write", "./a"), ("delete", "x/../a"), ("list", "../srv/a"), ("read", "")] {
             assert!(check(action, target).is_err(), "{action} {target}");
         }
     }
